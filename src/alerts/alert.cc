@@ -59,7 +59,10 @@ void WriteAlertFields(JsonWriter& json, const Alert& alert) {
     json.Field("severity", Name(alert.severity)).Field("state", Name(alert.state));
     json.Field("metric", std::string_view(alert.metric));
     json.Field("operator", Name(alert.comparison)).Field("threshold", alert.threshold);
-    json.Field("value", alert.value).Field("subject", alert.subject.view());
+    json.Field("value", alert.value).Key("firing_value");
+    alert.firing_value ? json.Value(*alert.firing_value) : json.Null();
+    json.Field("subject", alert.subject.view());
+    json.Field("subject_name", alert.subject_name.view());
     json.Field("message", std::string_view(alert.message));
     json.Field("pending_at", alert.pending_at).Field("firing_at", alert.firing_at);
     json.Field("resolved_at", alert.resolved_at);
@@ -103,6 +106,7 @@ Result<Alert> DecodeAlert(std::string_view id, std::string_view value) {
                 .threshold = NumberOf(object, "threshold"),
                 .value = NumberOf(object, "value"),
                 .subject = Text(TextOf(object, "subject")),
+                .subject_name = Text(TextOf(object, "subject_name")),
                 .message = TextOf(object, "message"),
                 .state = *state,
                 .pending_at = TimeOf(object, "pending_at"),
@@ -111,6 +115,8 @@ Result<Alert> DecodeAlert(std::string_view id, std::string_view value) {
                 .occasion = TimeOf(object, "occasion"),
                 .settled = FlagOf(object, "settled"),
                 .told = ParseAlertState(TextOf(object, "told"))};
+    const auto* fired = object.if_contains("firing_value");
+    if (fired && fired->is_number()) alert.firing_value = fired->to_number<double>();
     const auto* acknowledged = object.if_contains("acknowledged");
     if (acknowledged && acknowledged->is_object()) {
         const auto& by = acknowledged->as_object();

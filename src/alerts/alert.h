@@ -35,8 +35,10 @@ struct Alert {
     std::string metric;
     Comparison comparison{};
     double threshold = 0;
-    double value = 0;  // As last seen.
-    Text subject;      // A task, worker or queue; empty for the whole.
+    double value = 0;                    // As last seen.
+    std::optional<double> firing_value;  // As it was when it fired.
+    Text subject;                        // A task, worker or queue; empty for the whole.
+    Text subject_name;                   // As people call it; empty: as its id.
     std::string message;
     AlertState state = AlertState::kPending;
     Time pending_at{};

@@ -15,10 +15,6 @@ constexpr Duration kLoadRetry{1'000};
 // Alerts of one rule in one look that are told one by one; the last of them counts the others.
 constexpr std::size_t kToldMax = 5;
 
-Text KeyOf(const Alert& alert) {
-    return Text(std::string(kAlertPrefix) + alert.id);
-}
-
 bool NeverFired(const Alert& alert) {
     return alert.state == AlertState::kResolved && alert.firing_at == Time{};
 }
@@ -37,7 +33,9 @@ Alerts::Alerts(Runtime& runtime, PartitionReader rows, Delivery& delivery, Alert
 void Alerts::OnCommit(const Committed& committed) {
     for (const Change& change : committed.changes) {
         const auto* execution = std::get_if<ExecutionChange>(&change);
-        if (execution && execution->row.origin != Origin::kOnce) late_.Note(execution->row);
+        if (!execution || execution->row.origin == Origin::kOnce) continue;
+        late_.Note(execution->row);
+        failed_.Note(*execution);
     }
 }
 
@@ -50,6 +48,8 @@ void Alerts::OnRole(Role role) {
     // The next leader's word is what counts; it is read again when this node leads again.
     evaluator_.Clear();
     late_.Clear();
+    failed_.Clear();
+    storing_.clear();
     book_.Reset();
     over_.clear();
     unkept_.clear();
@@ -95,6 +95,10 @@ void Alerts::TakeOver(const std::vector<SettingPut>& rows) {
         Log(LogLevel::kError, "alerts", "a stored row is passed over",
             {{"key", row.key.view()}, {"error", error.detail}});
     };
+    for (const Error& error : delivery_.TakeStored(rows)) {
+        Log(LogLevel::kError, "alerts", "a stored channel is passed over",
+            {{"error", error.detail}});
+    }
     const Time now = runtime_.Now().wall;
     for (const SettingPut& row : rows) {
         const std::string_view key = row.key;
@@ -135,12 +139,13 @@ void Alerts::Judge(const Engine& engine) {
     AlertReadings readings;
     read_(engine, now, readings);
     late_.Read(engine, now.wall, readings);
+    failed_.Read(now.wall, readings);
     values_.clear();
     for (const AlertRule& rule : book_.rules()) {
         const bool low_is_bad =
             rule.comparison == Comparison::kBelow || rule.comparison == Comparison::kAtMost;
         for (const AlertReading& reading : readings) {
-            if (reading.metric != rule.metric) continue;
+            if (reading.metric != rule.metric || !rule.Watches(reading.subject)) continue;
             const auto [known, fresh] = values_.try_emplace(rule.name, reading.value);
             if (!fresh) {
                 known->second = low_is_bad ? std::min(known->second, reading.value)
@@ -169,7 +174,7 @@ void Alerts::Bury(Alert& alert) {
 
 void Alerts::ForgetOldest() {
     for (; over_.size() > config_.resolved_max; over_.pop_back()) {
-        node_->Tell(SetSetting{.key = KeyOf(over_.back())});
+        node_->Tell(SetSetting{.key = AlertKey(over_.back())});
     }
 }
 
@@ -177,7 +182,7 @@ void Alerts::ForgetOldest() {
 void Alerts::Post(const Alert& alert) {
     const AlertMetric* metric = FindAlertMetric(alert.metric);
     const AlertSubject about = metric ? metric->subject : AlertSubject::kAll;
-    PostAlert input{.key = KeyOf(alert),
+    PostAlert input{.key = AlertKey(alert),
                     .value = NeverFired(alert) ? Text() : Text(EncodeAlert(alert)),
                     .detail = Text(AlertEventText(alert))};
     if (about == AlertSubject::kTask) input.task = TaskId(alert.subject);
@@ -247,108 +252,13 @@ void Alerts::OnTold(const std::string& id, AlertState state) {
 }
 
 void Alerts::Keep(const Alert& alert) {
-    node_->Tell(SetSetting{.key = KeyOf(alert), .value = Text(EncodeAlert(alert))});
+    node_->Tell(SetSetting{.key = AlertKey(alert), .value = Text(EncodeAlert(alert))});
 }
 
 Alert* Alerts::FindAlert(std::string_view id) {
     if (Alert* alert = evaluator_.FindAlert(id)) return alert;
     const auto found = std::ranges::find(over_, id, &Alert::id);
     return found == over_.end() ? nullptr : &*found;
-}
-
-// --- What operators see and say -----------------------------------------------------------------
-
-std::vector<const Alert*> Alerts::alerts() const {
-    std::vector<const Alert*> alerts;
-    for (const auto& [key, entry] : evaluator_.active()) alerts.push_back(&entry.alert);
-    std::ranges::sort(alerts, std::ranges::greater{}, &Alert::pending_at);
-    for (const Alert& alert : over_) alerts.push_back(&alert);
-    return alerts;
-}
-
-std::optional<AlertState> Alerts::StateOf(const std::string& rule) const {
-    std::optional<AlertState> worst;
-    for (const auto& [key, entry] : evaluator_.active()) {
-        if (key.first == rule && worst != AlertState::kFiring) worst = entry.alert.state;
-    }
-    return worst;
-}
-
-// Stores a row, and only then lives by it.
-void Alerts::StoreThenApply(SettingPut row, ActPtr by, Done<void> done) {
-    node_->Ask(
-        SetSetting{.key = row.key, .value = row.value, .by = std::move(by)},
-        [this, row, done = std::move(done), term = home_.term()](Result<Answer> answer) mutable {
-            if (!answer) return done(std::unexpected(answer.error()));
-            if (term.holds()) {
-                if (auto applied = book_.Apply(row); !applied) {
-                    return done(std::unexpected(applied.error()));
-                }
-                evaluator_.SetRules(book_.rules());
-            }
-            done({});
-        });
-}
-
-void Alerts::PutRule(const AlertRule& rule, ActPtr by, Done<void> done) {
-    if (auto checked = CheckNewRule(rule); !checked) return done(std::unexpected(checked.error()));
-    for (const std::string& channel : rule.channels) {
-        if (!delivery_.Has(channel)) {
-            return done(Fail(ErrorCode::kInvalid,
-                             "channels: there is no channel '" + channel +
-                                 "'; channels stand in the configuration (alerts.channels)",
-                             "channels"));
-        }
-    }
-    if (!book_.Find(rule.name) && book_.size() >= kRulesMax) {
-        return done(Fail(ErrorCode::kExhausted, "there are too many rules; delete some"));
-    }
-    StoreThenApply({Text(std::string(kRulePrefix) + rule.name), Text(EncodeRule(rule))},
-                   std::move(by), std::move(done));
-}
-
-void Alerts::DeleteRule(const std::string& name, ActPtr by, Done<void> done) {
-    const AlertRule* rule = book_.Find(name);
-    if (!rule) return done(Fail(ErrorCode::kNotFound, "there is no rule '" + name + "'", "name"));
-    if (book_.IsGiven(name)) {
-        const bool builtin = rule->origin == RuleOrigin::kBuiltin;
-        return done(Fail(ErrorCode::kConflict,
-                         "rule '" + name + "' " +
-                             (builtin ? "comes with the scheduler"
-                                      : "stands in the configuration (alerts.rules)") +
-                             " and cannot be deleted; PUT it with \"enabled\": false instead",
-                         "name"));
-    }
-    StoreThenApply({Text(std::string(kRulePrefix) + name), Text()}, std::move(by), std::move(done));
-}
-
-void Alerts::Silence(const std::string& rule, Time until, ActPtr by, Done<void> done) {
-    if (!book_.Find(rule)) {
-        return done(Fail(ErrorCode::kNotFound, "there is no rule '" + rule + "'", "name"));
-    }
-    StoreThenApply({Text(std::string(kSilencePrefix) + rule),
-                    until == Time{} ? Text() : Text(FormatTime(until))},
-                   std::move(by), std::move(done));
-}
-
-void Alerts::Acknowledge(const std::string& id, Acknowledgement by, ActPtr act, Done<Alert> done) {
-    Alert* alert = FindAlert(id);
-    if (!alert) return done(Fail(ErrorCode::kNotFound, "there is no alert '" + id + "'", "id"));
-    if (alert->state == AlertState::kResolved) {
-        return done(Fail(ErrorCode::kConflict, "alert '" + id + "' is resolved already", "id"));
-    }
-    Alert wanted = *alert;
-    wanted.acknowledged = std::move(by);
-    node_->Ask(
-        SetSetting{.key = KeyOf(wanted), .value = Text(EncodeAlert(wanted)), .by = std::move(act)},
-        [this, wanted, done = std::move(done), term = home_.term()](Result<Answer> answer) mutable {
-            if (!answer) return done(std::unexpected(answer.error()));
-            Alert* now = term.holds() ? FindAlert(wanted.id) : nullptr;
-            if (now) now->acknowledged = wanted.acknowledged;
-            // It came to another state meanwhile, and was stored so without the word.
-            if (now && now->state != wanted.state) Keep(*now);
-            done(now ? *now : wanted);
-        });
 }
 
 }  // namespace takt::internal

@@ -27,6 +27,7 @@
 
 #include "alerts/delivery.h"
 #include "alerts/evaluator.h"
+#include "alerts/failed_runs.h"
 #include "alerts/late_runs.h"
 #include "alerts/rule_book.h"
 #include "node/home.h"
@@ -42,6 +43,12 @@ struct AlertsConfig {
     Duration interval{5'000};           // Between two looks.
     std::vector<AlertRule> rules = {};  // Of the configuration.
     std::size_t resolved_max = 200;     // Alerts that are over and still listed.
+};
+
+// What must be so before a rule or a channel is written: that it has this version, or is not there.
+struct WriteCondition {
+    std::optional<std::uint32_t> version;
+    bool absent = false;
 };
 
 class Alerts final : public Sink {
@@ -74,9 +81,15 @@ class Alerts final : public Sink {
     std::optional<AlertState> StateOf(const std::string& rule) const;
 
     // Changes, each answered when it is stored. `by` says who asks and what changes; null: nobody.
-    void PutRule(const AlertRule& rule, ActPtr by, Done<void> done);
+    // kConflict if the condition does not hold, with the field `version` or `name`.
+    void PutRule(AlertRule rule, const WriteCondition& condition, ActPtr by, Done<void> done);
     // kConflict for one that is not an operator's: it can only be disabled.
-    void DeleteRule(const std::string& name, ActPtr by, Done<void> done);
+    void DeleteRule(const std::string& name, const WriteCondition& condition, ActPtr by,
+                    Done<void> done);
+    // kConflict also for a channel of the configuration, and one that a rule names.
+    void PutChannel(Channel channel, const WriteCondition& condition, ActPtr by, Done<void> done);
+    void DeleteChannel(const std::string& name, const WriteCondition& condition, ActPtr by,
+                       Done<void> done);
     // `until` 0 ends it.
     void Silence(const std::string& rule, Time until, ActPtr by, Done<void> done);
     void Acknowledge(const std::string& id, Acknowledgement by, ActPtr act, Done<Alert> done);
@@ -101,6 +114,7 @@ class Alerts final : public Sink {
     void Keep(const Alert& alert);
     void StoreThenApply(SettingPut row, ActPtr by, Done<void> done);
     Alert* FindAlert(std::string_view id);
+    static Text AlertKey(const Alert& alert) { return Text(std::string(kAlertPrefix) + alert.id); }
 
     Runtime& runtime_;
     const PartitionReader rows_;
@@ -110,13 +124,15 @@ class Alerts final : public Sink {
     Node* node_ = nullptr;
     AlertEvaluator evaluator_{config_.interval};
     LateRuns late_;
+    FailedRuns failed_;
     RuleBook book_;
     std::deque<Alert> over_;               // Newest first.
     std::map<std::string, Alert> unkept_;  // The store did not take them yet.
     // Alerts that are being told. Outlives a term: what waits for a slow channel still goes out.
     std::set<std::pair<std::string, AlertState>> telling_;
     std::map<std::string, double>
-        values_;  // By rule: the last one seen, the worst of its subjects.
+        values_;              // By rule: the last one seen, the worst of its subjects.
+    std::set<Text> storing_;  // Keys of rows that are being stored.
     bool leading_ = false;
     bool loaded_ = false;
     Home home_{runtime_};  // Its terms are those that this node leads in.

@@ -15,6 +15,17 @@ std::unexpected<Error> BadChannel(std::string detail) {
     return Fail(ErrorCode::kInvalid, "alerts.channels: " + std::move(detail), "alerts.channels");
 }
 
+constexpr std::array<std::string_view, 3> kKinds = {"log", "webhook", "email"};
+constexpr std::array<std::string_view, 4> kFormats = {"json", "dingtalk", "feishu", "slack"};
+
+template <typename Value, std::size_t kCount>
+std::optional<Value> Known(const std::array<std::string_view, kCount>& names,
+                           std::string_view name) {
+    const auto found = std::ranges::find(names, name);
+    if (found == names.end()) return std::nullopt;
+    return static_cast<Value>(found - names.begin());
+}
+
 // The scheme of mail, and the rest as a URL that ParseUrl reads.
 std::optional<Url> ParseMailUrl(std::string_view url) {
     for (const std::string_view scheme : {"smtp://", "smtps://"}) {
@@ -46,21 +57,15 @@ Result<void> SetChannelField(Channel& channel, std::string_view field, const std
     if (field == "name") {
         channel.name = text;
     } else if (field == "kind") {
-        if (text != "log" && text != "webhook" && text != "email") {
-            return BadChannel("kind must be log, webhook or email");
-        }
-        channel.kind = text == "log"       ? ChannelKind::kLog
-                       : text == "webhook" ? ChannelKind::kWebhook
-                                           : ChannelKind::kEmail;
+        const auto kind = ParseChannelKind(text);
+        if (!kind) return BadChannel("kind must be log, webhook or email");
+        channel.kind = *kind;
     } else if (field == "url") {
         channel.url = text;
     } else if (field == "template") {
-        static constexpr std::array<std::string_view, 4> kFormats = {"json", "dingtalk", "feishu",
-                                                                     "slack"};
-        const auto found = std::ranges::find(kFormats, text);
-        if (found == kFormats.end())
-            return BadChannel("template must be json, dingtalk, feishu or slack");
-        channel.format = static_cast<WebhookFormat>(found - kFormats.begin());
+        const auto format = ParseWebhookFormat(text);
+        if (!format) return BadChannel("template must be json, dingtalk, feishu or slack");
+        channel.format = *format;
     } else if (field == "secret" || field == "password") {
         auto secret = Secret(text);
         if (!secret) return std::unexpected(secret.error());
@@ -86,37 +91,50 @@ Result<void> SetChannelField(Channel& channel, std::string_view field, const std
     return {};
 }
 
-Result<void> Check(const Channel& channel) {
-    if (!IsValidId(channel.name))
-        return BadChannel("a channel needs a name of A-Z a-z 0-9 . _ ~ -");
-    const std::string who = "channel '" + channel.name + "' ";
+std::unexpected<Error> Unfit(std::string_view field, std::string why) {
+    return Fail(ErrorCode::kInvalid, std::string(field) + " " + std::move(why), std::string(field));
+}
+
+}  // namespace
+
+Result<void> CheckChannel(const Channel& channel) {
+    if (!IsValidId(channel.name)) {
+        return Unfit("name", "must be 1 to 64 characters of A-Z a-z 0-9 . _ ~ -");
+    }
     if (channel.kind == ChannelKind::kWebhook) {
         if (!channel.url.starts_with("http://") && !channel.url.starts_with("https://")) {
-            return BadChannel(who + "needs a url with http:// or https://");
+            return Unfit("url", "must begin with http:// or https://");
         }
-        if (auto url = ParseUrl(channel.url); !url) return BadChannel(who + url.error().detail);
+        if (auto url = ParseUrl(channel.url); !url) return Unfit("url", url.error().detail);
     }
     if (channel.kind == ChannelKind::kEmail) {
         if (!ParseMailUrl(channel.url)) {
-            return BadChannel(who +
-                              "needs a url such as smtp://mail.example.com:587 or smtps://…:465");
+            return Unfit("url", "must be such as smtp://mail.example.com:587 or smtps://…:465");
         }
-        if (!IsMailAddress(channel.from)) return BadChannel(who + "needs from, an address");
+        if (!IsMailAddress(channel.from)) return Unfit("from", "must be an address");
         if (channel.to.empty() || channel.to.size() > 50 ||
             !std::ranges::all_of(channel.to, IsMailAddress)) {
-            return BadChannel(who + "needs to, 1 to 50 addresses");
+            return Unfit("to", "must be 1 to 50 addresses");
         }
         if (channel.user.empty() != channel.password.empty()) {
-            return BadChannel(who + "needs both user and password, or neither");
+            return Unfit(channel.user.empty() ? "user" : "password",
+                         "is missing: give both user and password, or neither");
         }
     }
     return {};
 }
 
-}  // namespace
-
 std::string_view Name(ChannelKind kind) {
-    return kind == ChannelKind::kLog ? "log" : kind == ChannelKind::kWebhook ? "webhook" : "email";
+    return kKinds[static_cast<std::size_t>(kind)];
+}
+std::optional<ChannelKind> ParseChannelKind(std::string_view name) {
+    return Known<ChannelKind>(kKinds, name);
+}
+std::string_view Name(WebhookFormat format) {
+    return kFormats[static_cast<std::size_t>(format)];
+}
+std::optional<WebhookFormat> ParseWebhookFormat(std::string_view name) {
+    return Known<WebhookFormat>(kFormats, name);
 }
 
 std::string Channel::host() const {
@@ -141,7 +159,6 @@ std::string Channel::target() const {
 
 Result<std::vector<Channel>> ChannelsOf(
     const std::vector<std::map<std::string, std::string>>& configured) {
-    constexpr std::size_t kChannelsMax = 50;
     std::vector<Channel> channels = {{.name = "log"}};
     for (const auto& fields : configured) {
         Channel channel;
@@ -150,7 +167,9 @@ Result<std::vector<Channel>> ChannelsOf(
                 return std::unexpected(set.error());
             }
         }
-        if (auto checked = Check(channel); !checked) return std::unexpected(checked.error());
+        if (auto checked = CheckChannel(channel); !checked) {
+            return BadChannel("channel '" + channel.name + "': " + checked.error().detail);
+        }
         if (std::ranges::find(channels, channel.name, &Channel::name) != channels.end()) {
             return BadChannel("there are two channels '" + channel.name + "'");
         }

@@ -1,6 +1,7 @@
 // Channels: who is told about alerts, and in which words.
 //
-// Channels stand in the configuration only: their secrets are never stored and never shown.
+// They come from the configuration or, kept in the store, from operators. What is secret of them is
+// never shown: the secret, the password, and the path of a webhook, which often is one.
 #pragma once
 
 #include <cstdint>
@@ -20,9 +21,12 @@ namespace takt::internal {
 
 enum class ChannelKind : std::uint8_t { kLog, kWebhook, kEmail };
 std::string_view Name(ChannelKind kind);
+std::optional<ChannelKind> ParseChannelKind(std::string_view name);
 
 // The words of a webhook.
 enum class WebhookFormat : std::uint8_t { kJson, kDingTalk, kFeishu, kSlack };
+std::string_view Name(WebhookFormat format);
+std::optional<WebhookFormat> ParseWebhookFormat(std::string_view name);
 
 struct Channel {
     std::string name;
@@ -34,8 +38,10 @@ struct Channel {
     std::string password;
     std::string from;
     std::vector<std::string> to;
-    std::string ca_file;      // Whom it trusts; empty: the system's authorities.
-    bool require_tls = true;  // smtp:// without STARTTLS is refused.
+    std::string ca_file;        // Whom it trusts; empty: the system's authorities.
+    bool require_tls = true;    // smtp:// without STARTTLS is refused.
+    bool stored = false;        // Made by an operator; else it stands in the configuration.
+    std::uint32_t version = 0;  // Of a stored one: rises with each change.
     // Which addresses of its host may be connected to; empty: all.
     std::function<bool(const IpAddress&)> allow_address = {};
 
@@ -44,6 +50,16 @@ struct Channel {
     // The part of it that may be shown: no secret, no path of a webhook (it often is one).
     std::string target() const;
 };
+
+constexpr std::size_t kChannelsMax = 50;
+
+// kInvalid names the field at fault.
+Result<void> CheckChannel(const Channel& channel);
+
+// As one that an operator made is stored under "alert-channel/NAME", secrets included.
+constexpr std::string_view kChannelPrefix = "alert-channel/";
+std::string EncodeChannel(const Channel& channel);
+Result<Channel> DecodeChannel(std::string_view name, std::string_view value);
 
 // The channels of a configuration, and "log", which is always there. kInvalid names what is wrong.
 // A value "env:NAME" of secret or password is read from that variable.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 #include <utility>
 
 #include "base/log.h"
@@ -84,8 +85,12 @@ Tell TellBy(HttpClient& client, Mailer& mailer) {
     };
 }
 
-Delivery::Delivery(Runtime& runtime, std::vector<Channel> channels, Tell tell, std::string space)
-    : runtime_(runtime), space_(std::move(space)), tell_(std::move(tell)) {
+Delivery::Delivery(Runtime& runtime, std::vector<Channel> channels, Tell tell, std::string space,
+                   ChannelGuard guard)
+    : runtime_(runtime),
+      space_(std::move(space)),
+      tell_(std::move(tell)),
+      guard_(std::move(guard)) {
     for (Channel& channel : channels) {
         lines_.push_back(std::make_unique<Line>());
         lines_.back()->channel = std::move(channel);
@@ -99,14 +104,84 @@ Delivery::~Delivery() {
     }
 }
 
-bool Delivery::Has(std::string_view channel) const {
-    return std::ranges::any_of(lines_,
-                               [&](const auto& line) { return line->channel.name == channel; });
+Delivery::Line* Delivery::FindLine(std::string_view channel) const {
+    const auto found = std::ranges::find_if(
+        lines_, [&](const auto& line) { return !line->gone && line->channel.name == channel; });
+    return found == lines_.end() ? nullptr : found->get();
 }
+
+const Channel* Delivery::Find(std::string_view channel) const {
+    const Line* line = FindLine(channel);
+    return line ? &line->channel : nullptr;
+}
+
+// --- Channels of operators ----------------------------------------------------------------------
+
+Result<AddressTest> Delivery::Guard(const Channel& channel) const {
+    return guard_ && channel.kind != ChannelKind::kLog ? guard_(channel)
+                                                       : Result<AddressTest>(AddressTest());
+}
+
+std::vector<Error> Delivery::TakeStored(const std::vector<SettingPut>& rows) {
+    std::vector<Error> wrong;
+    std::set<std::string, std::less<>> named;
+    for (const SettingPut& row : rows) {
+        const std::string_view key = row.key;
+        if (!key.starts_with(kChannelPrefix)) continue;
+        named.emplace(key.substr(kChannelPrefix.size()));
+        if (auto applied = ApplyStored(row); !applied) wrong.push_back(applied.error());
+    }
+    std::vector<Line*> left;
+    for (const auto& line : lines_) {
+        const Channel& channel = line->channel;
+        if (channel.stored && !line->gone && !named.contains(channel.name)) {
+            left.push_back(line.get());
+        }
+    }
+    for (Line* line : left) RemoveLine(*line);
+    return wrong;
+}
+
+Result<void> Delivery::ApplyStored(const SettingPut& row) {
+    const std::string name(row.key.view().substr(kChannelPrefix.size()));
+    Line* line = FindLine(name);
+    if (line && !line->channel.stored) {
+        return Fail(ErrorCode::kConflict, "channel '" + name +
+                                              "' stands in the configuration too, "
+                                              "which counts");
+    }
+    if (row.value.empty()) {
+        if (line) RemoveLine(*line);
+        return {};
+    }
+    auto channel = DecodeChannel(name, row.value);
+    if (!channel) return std::unexpected(channel.error());
+    auto allows = Guard(*channel);
+    if (!allows) return std::unexpected(allows.error());
+    channel->allow_address = std::move(*allows);
+    if (!line) line = lines_.emplace_back(std::make_unique<Line>()).get();
+    line->channel = std::move(*channel);
+    return {};
+}
+
+// What is being told just now is not called back; what waits behind it is dropped.
+void Delivery::RemoveLine(Line& line) {
+    line.gone = true;
+    const std::size_t kept = line.busy ? 1 : 0;
+    std::deque<Item> dropped;
+    while (line.waiting.size() > kept) {
+        dropped.push_back(std::move(line.waiting.back()));
+        line.waiting.pop_back();
+    }
+    if (!line.busy) std::erase_if(lines_, [&](const auto& one) { return one.get() == &line; });
+}
+
+// --- Telling ------------------------------------------------------------------------------------
 
 std::vector<Delivery::View> Delivery::channels() const {
     std::vector<View> views;
     for (const auto& line : lines_) {
+        if (line->gone) continue;
         views.push_back({line->channel, line->last, line->counts, line->waiting.size()});
     }
     return views;
@@ -116,7 +191,7 @@ void Delivery::Send(const Notice& notice, const std::vector<std::string>& channe
     const auto all = WhenAllAreDone(std::move(done));
     for (const auto& line : lines_) {
         const bool named = std::ranges::find(channels, line->channel.name) != channels.end();
-        if (!channels.empty() && !named) continue;
+        if (line->gone || (!channels.empty() && !named)) continue;
         if (line->waiting.size() >= kWaitingMax) {
             Note(*line, Fail(ErrorCode::kExhausted, "too many alerts wait for this channel"));
             continue;
@@ -137,6 +212,7 @@ Flow<> Delivery::TellAll(Line& line) {
         line.waiting.pop_front();
     }
     line.busy = false;
+    if (line.gone) std::erase_if(lines_, [&](const auto& one) { return one.get() == &line; });
 }
 
 Flow<Result<void>> Delivery::TellFirst(Line& line) {
@@ -146,9 +222,11 @@ Flow<Result<void>> Delivery::TellFirst(Line& line) {
         const auto told = co_await Wait<Result<void>>([&](auto done) {
             tell_(line.channel, line.waiting.front().notice, home_.Here(std::move(done)));
         });
-        if (told || !MayPass(told.error()) || tries == kRetryDelays.size()) co_return told;
+        const bool last = tries == kRetryDelays.size() || line.gone;
+        if (told || !MayPass(told.error()) || last) co_return told;
         line.last = Last{runtime_.Now().wall, false, told.error().detail};
         co_await home_.Sleep(kRetryDelays[tries]);
+        if (line.gone) co_return told;
     }
 }
 
@@ -161,9 +239,8 @@ void Delivery::Note(Line& line, const Result<void>& result) {
 }
 
 void Delivery::Test(const std::string& channel, std::move_only_function<void(Result<void>)> done) {
-    const auto found = std::ranges::find_if(
-        lines_, [&](const auto& line) { return line->channel.name == channel; });
-    if (found == lines_.end()) {
+    const Line* found = FindLine(channel);
+    if (!found) {
         return done(Fail(ErrorCode::kNotFound, "there is no channel '" + channel + "'", "name"));
     }
     Notice notice;
@@ -175,13 +252,13 @@ void Delivery::Test(const std::string& channel, std::move_only_function<void(Res
     notice.alert.state = AlertState::kFiring;
     notice.alert.firing_at = notice.alert.pending_at = runtime_.Now().wall;
     notice.alert.message = "this is a test: nothing is wrong";
-    Line& line = **found;
-    tell_(line.channel, notice,
-          [this, &line, &runtime = runtime_, stay = home_.stay(),
+    tell_(found->channel, notice,
+          [this, channel, &runtime = runtime_, stay = home_.stay(),
            done = std::move(done)](Result<void> result) mutable {
-              runtime.Post([this, &line, stay, result = std::move(result),
+              runtime.Post([this, channel, stay, result = std::move(result),
                             done = std::move(done)]() mutable {
-                  if (stay.holds()) Note(line, result);
+                  Line* line = stay.holds() ? FindLine(channel) : nullptr;
+                  if (line) Note(*line, result);
                   done(std::move(result));
               });
           });

@@ -18,6 +18,7 @@
 #include "alerts/mailer.h"
 #include "base/flow.h"
 #include "http/client.h"
+#include "model/change.h"
 #include "node/home.h"
 #include "node/runtime.h"
 
@@ -30,6 +31,11 @@ using Tell = std::function<void(const Channel&, const Notice&,
 // Calls webhooks by `client`, mail servers by `mailer`, and writes to the log. Both must outlive
 // every call.
 Tell TellBy(HttpClient& client, Mailer& mailer);
+
+// Says which addresses the host of a channel that an operator made may have; kInvalid if none that
+// it names.
+using AddressTest = std::function<bool(const IpAddress&)>;
+using ChannelGuard = std::function<Result<AddressTest>(const Channel&)>;
 
 class Delivery {
   public:
@@ -46,8 +52,10 @@ class Delivery {
         std::uint64_t failed = 0;  // Given up, or no room.
     };
 
-    // `space` is the namespace that its notices name; empty: `default`.
-    Delivery(Runtime& runtime, std::vector<Channel> channels, Tell tell, std::string space = {});
+    // `channels` are those of the configuration. `space` is the namespace that its notices name;
+    // empty: `default`. Without a guard channels of operators may call any address.
+    Delivery(Runtime& runtime, std::vector<Channel> channels, Tell tell, std::string space = {},
+             ChannelGuard guard = {});
     ~Delivery();
 
     // Tells the channels named, or all if none is; names that nobody has are passed over. `done`
@@ -56,7 +64,17 @@ class Delivery {
     // One try, no queue. kNotFound if there is no such channel.
     void Test(const std::string& channel, std::move_only_function<void(Result<void>)> done);
 
-    bool Has(std::string_view channel) const;
+    // The channels that operators made are those of `rows`, and no others; rows of other kinds are
+    // passed over. A channel that stays keeps what waits for it. Returns what is wrong with rows.
+    std::vector<Error> TakeStored(const std::vector<SettingPut>& rows);
+    // One row alone; an empty value takes the channel away, and what waits for it.
+    Result<void> ApplyStored(const SettingPut& row);
+    // Whether its host may be called.
+    Result<AddressTest> Guard(const Channel& channel) const;
+
+    bool Has(std::string_view channel) const { return Find(channel) != nullptr; }
+    // Null if there is none.
+    const Channel* Find(std::string_view channel) const;
     // In their order. Nothing while a channel was never told anything.
     struct View {
         const Channel& channel;
@@ -75,6 +93,7 @@ class Delivery {
         Channel channel;
         std::deque<Item> waiting;
         bool busy = false;  // TellAll is at work.
+        bool gone = false;  // Nobody is told any more; it ends with TellAll.
         std::optional<Last> last;
         Counts counts;
     };
@@ -82,10 +101,13 @@ class Delivery {
     // Again and again, until it is told or given up.
     Flow<Result<void>> TellFirst(Line& line);
     void Note(Line& line, const Result<void>& result);
+    Line* FindLine(std::string_view channel) const;
+    void RemoveLine(Line& line);
 
     Runtime& runtime_;
     const std::string space_;
     const Tell tell_;
+    const ChannelGuard guard_;
     std::vector<std::unique_ptr<Line>> lines_;
     Home home_{runtime_};
 };

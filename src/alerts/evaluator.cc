@@ -25,7 +25,8 @@ std::string AlertMessage(const AlertRule& rule, const AlertReading& reading) {
                     kWords[static_cast<std::size_t>(rule.comparison)], NumberText(rule.threshold));
     if (rule.duration > Duration(0)) text += " for " + FormatDuration(rule.duration);
     if (!reading.note.empty()) return reading.note.str() + " (" + text + ")";
-    if (!reading.subject.empty()) return reading.subject.str() + ": " + text;
+    const Text& about = reading.subject_name.empty() ? reading.subject : reading.subject_name;
+    if (!about.empty()) return about.str() + ": " + text;
     return text;
 }
 
@@ -110,6 +111,7 @@ void AlertEvaluator::TakeReading(const AlertRule& rule, const AlertReading& read
     alert.comparison = rule.comparison;
     alert.threshold = rule.threshold;
     alert.value = reading.value;
+    alert.subject_name = reading.subject_name;
     alert.message = AlertMessage(rule, reading);
     const bool resettled = std::exchange(alert.settled, reading.settled) != reading.settled;
     const bool pending = alert.state == AlertState::kPending;
@@ -118,6 +120,7 @@ void AlertEvaluator::TakeReading(const AlertRule& rule, const AlertReading& read
     if (pending && now - alert.pending_at >= rule.duration) {
         alert.state = AlertState::kFiring;
         alert.firing_at = now;
+        alert.firing_value = reading.value;
         changed.push_back(alert);
     } else if (fresh) {
         changed.push_back(alert);
@@ -176,7 +179,8 @@ std::vector<Alert> AlertEvaluator::Step(Time now, const AlertReadings& readings)
     for (const auto& [name, rule] : rules_) {
         if (!rule.enabled) continue;
         for (const AlertReading& reading : readings) {
-            if (reading.metric == rule.metric) TakeReading(rule, reading, now, changed);
+            if (reading.metric != rule.metric || !rule.Watches(reading.subject)) continue;
+            TakeReading(rule, reading, now, changed);
         }
     }
     for (auto item = active_.begin(); item != active_.end();) {

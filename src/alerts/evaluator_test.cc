@@ -286,6 +286,59 @@ TEST_F(Evaluation, ARuleHasABoundedNumberOfAlerts) {
     EXPECT_EQ(evaluator.active().size(), AlertEvaluator::kSubjectsMax);
 }
 
+// Somebody asks for a word about one task only, and later what it was that woke them.
+TEST_F(Evaluation, ARuleForOneTaskIsNotAboutTheOthers) {
+    evaluator.SetRules({{.name = "invoices",
+                         .metric = std::string(kFailedRunsMetric),
+                         .comparison = Comparison::kAtLeast,
+                         .threshold = 1,
+                         .subject = "t-invoices"}});
+    AlertReadings readings = Value(kFailedRunsMetric, 9, Text("t-other"));
+    readings.push_back({.metric = kFailedRunsMetric,
+                        .value = 2,
+                        .subject = Text("t-invoices"),
+                        .subject_name = Text("Send invoices")});
+    const auto fired = Look(readings);
+    ASSERT_EQ(fired.size(), 1u);
+    EXPECT_EQ(fired[0].subject, Text("t-invoices"));
+    EXPECT_EQ(fired[0].message, "Send invoices: task_failed_runs is 2, at least 1");
+    readings[1].value = 5;
+    now += kLookInterval;
+    Look(readings);
+    const Alert& alert = evaluator.active().begin()->second.alert;
+    EXPECT_EQ(alert.value, 5);
+    EXPECT_EQ(alert.firing_value, 2) << "as it was when it fired";
+    const auto read = DecodeAlert(alert.id, EncodeAlert(alert));
+    EXPECT_EQ(read->firing_value, 2);
+    EXPECT_EQ(read->subject_name, Text("Send invoices"));
+}
+
+TEST(AlertRuleTest, AConditionThatCannotHoldOrAlwaysDoesIsRefused) {
+    const auto field = [](std::string metric, Comparison comparison, double threshold,
+                          std::string subject = {}) {
+        const auto checked = CheckNewRule({.name = "r",
+                                           .metric = std::move(metric),
+                                           .comparison = comparison,
+                                           .threshold = threshold,
+                                           .subject = std::move(subject)});
+        return checked ? std::string() : checked.error().field;
+    };
+    using enum Comparison;
+    EXPECT_EQ(field("task_failure_rate", kAbove, 0.05), "");
+    EXPECT_EQ(field("task_failure_rate", kAbove, 5), "threshold");
+    EXPECT_EQ(field("task_failure_rate", kAbove, 1), "threshold");
+    EXPECT_EQ(field("task_failure_rate", kAtLeast, 1), "");
+    EXPECT_EQ(field("task_failure_rate", kAtMost, 1), "threshold");
+    EXPECT_EQ(field("tasks_pending", kAbove, -1), "threshold");
+    EXPECT_EQ(field("tasks_pending", kBelow, 0), "threshold");
+    EXPECT_EQ(field("tasks_pending", kAtLeast, 0), "threshold");
+    EXPECT_EQ(field("clock_jump_seconds", kAbove, 0), "");
+    EXPECT_EQ(field("tasks_pending", kAbove, 1, "q"), "subject") << "it has one value for all";
+    EXPECT_EQ(field("queue_oldest_wait_seconds", kAbove, 1, "media"), "");
+    EXPECT_EQ(field("queue_oldest_wait_seconds", kAbove, 1, "no such id!"), "subject");
+    for (const AlertRule& rule : BuiltinRules()) EXPECT_TRUE(CheckNewRule(rule)) << rule.name;
+}
+
 TEST(AlertRuleTest, ComparesAsItsOperatorSays) {
     const auto holds = [](Comparison comparison, double value) {
         return AlertRule{.comparison = comparison, .threshold = 2}.Holds(value);

@@ -101,6 +101,7 @@ Flow<Result<FollowerWatch::View>> FollowerWatch::ReadView(Stay term) {
 }
 
 void FollowerWatch::Judge(const View& view) {
+    (void)delivery_.TakeStored(view.settings);
     book_.Reset();
     for (const SettingPut& row : view.settings) {
         // The leader says what is wrong with a row when it reads it.

@@ -13,6 +13,7 @@ AlertReading ReadingOf(const Task& task, Time due, Duration late, std::string_vi
     return {.metric = kLatenessMetric,
             .value = Seconds(late),
             .subject = task.id.text(),
+            .subject_name = task.name,
             .occasion = due,
             .note = Text("the run of task '" + task.name.str() + "' due at " + FormatTime(due) +
                          " " + std::string(what))};

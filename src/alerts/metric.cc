@@ -5,7 +5,7 @@
 namespace takt::internal {
 namespace {
 
-constexpr std::array<AlertMetric, 16> kMetrics = {{
+constexpr std::array<AlertMetric, 17> kMetrics = {{
     {"task_failure_rate", "ratio",
      "Of the executions that ended in the last five minutes, the part that failed for good.",
      AlertSubject::kAll, kAlertWindow},
@@ -29,6 +29,9 @@ constexpr std::array<AlertMetric, 16> kMetrics = {{
      "How late the last due run of a recurring task is or began, or how long ago it was missed; "
      "also judged by a follower when nobody leads.",
      AlertSubject::kTask},
+    {kFailedRunsMetric, "executions",
+     "Runs of a recurring task that failed for good in the last five minutes, by task.",
+     AlertSubject::kTask, kAlertWindow},
     {"workers_online", "workers", "Workers that are there."},
     {"workers_offline", "workers", "Workers that are not heard of and not yet forgotten."},
     {"worker_utilization", "ratio", "Part of the capacity of the workers online that is in use."},

@@ -31,6 +31,7 @@ struct AlertMetric {
 constexpr Duration kAlertWindow = std::chrono::minutes(5);
 
 constexpr std::string_view kLatenessMetric = "run_lateness_seconds";
+constexpr std::string_view kFailedRunsMetric = "task_failed_runs";
 
 std::span<const AlertMetric> AlertMetrics();
 // Null if there is none of that name.
@@ -40,7 +41,8 @@ const AlertMetric* FindAlertMetric(std::string_view name);
 struct AlertReading {
     std::string_view metric;  // The name, as in AlertMetrics.
     double value = 0;
-    Text subject = {};  // Whom it is about; empty for AlertSubject::kAll.
+    Text subject = {};       // Whom it is about; empty for AlertSubject::kAll.
+    Text subject_name = {};  // As people call it; empty: as its id.
     Time occasion =
         {};          // What makes two alerts of one subject the same: a due time. 0: when it began.
     Text note = {};  // A sentence that says more than the numbers; may be empty.

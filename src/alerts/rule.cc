@@ -62,12 +62,14 @@ Result<void> SetRuleField(AlertRule& rule, std::string_view name, const std::str
     } else if (name == "enabled") {
         if (text != "true" && text != "false") return BadRule(name, "must be true or false");
         rule.enabled = text == "true";
+    } else if (name == "subject") {
+        rule.subject = text;
     } else if (name == "channels") {
         rule.channels = SplitList(text);
     } else {
         return BadRule(name,
                        "is no field of a rule: name, description, metric, operator, threshold, "
-                       "duration, severity, enabled, channels");
+                       "subject, duration, severity, enabled, channels");
     }
     return {};
 }
@@ -116,6 +118,13 @@ Result<void> CheckRule(const AlertRule& rule) {
         return BadRule("metric", "must be one that GET /api/v1/alert-metrics lists");
     }
     if (!std::isfinite(rule.threshold)) return BadRule("threshold", "must be a number");
+    if (!rule.subject.empty()) {
+        const AlertSubject about = FindAlertMetric(rule.metric)->subject;
+        if (about == AlertSubject::kAll) {
+            return BadRule("subject", "must be empty: this metric has one value for all together");
+        }
+        if (!IsValidId(rule.subject)) return BadRule("subject", "must be the id of one of them");
+    }
     if (rule.duration < Duration(0) || rule.duration > kRuleDurationMax) {
         return BadRule("duration", "must be from 0s to 7d");
     }
@@ -136,6 +145,17 @@ Result<void> CheckNewRule(const AlertRule& rule) {
     if (ratio && (rule.threshold < 0 || rule.threshold > 1)) {
         return BadRule("threshold", "must be from 0 to 1 for this metric: 0.05 is 5 percent");
     }
+    if (rule.threshold < 0) return BadRule("threshold", "must not be below 0: no metric ever is");
+    const bool least = rule.threshold == 0;
+    const bool most = ratio && rule.threshold == 1;
+    if ((least && rule.comparison == Comparison::kBelow) ||
+        (most && rule.comparison == Comparison::kAbove)) {
+        return BadRule("threshold", "would never be passed");
+    }
+    if ((least && rule.comparison == Comparison::kAtLeast) ||
+        (most && rule.comparison == Comparison::kAtMost)) {
+        return BadRule("threshold", "would always be reached");
+    }
     return {};
 }
 
@@ -144,7 +164,8 @@ std::string EncodeRule(const AlertRule& rule) {
     JsonWriter json(out);
     json.BeginObject().Field("description", std::string_view(rule.description));
     json.Field("metric", std::string_view(rule.metric)).Field("operator", Name(rule.comparison));
-    json.Field("threshold", rule.threshold);
+    json.Field("threshold", rule.threshold).Field("subject", std::string_view(rule.subject));
+    json.Field("version", rule.version);
     json.Field("duration", std::string_view(FormatDuration(rule.duration)));
     json.Field("severity", Name(rule.severity)).Field("enabled", rule.enabled);
     json.Key("channels").BeginArray();
@@ -162,6 +183,8 @@ Result<AlertRule> DecodeRule(std::string_view name, std::string_view value) {
             for (const auto& item : field.as_array()) {
                 if (item.is_string()) rule.channels.emplace_back(item.as_string());
             }
+        } else if (key == "version") {
+            rule.version = field.is_number() ? field.to_number<std::uint32_t>() : 0;
         } else if (field.is_number()) {
             rule.threshold = field.to_number<double>();
         } else {

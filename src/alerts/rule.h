@@ -33,13 +33,17 @@ struct AlertRule {
     std::string metric;  // One of AlertMetrics.
     Comparison comparison = Comparison::kAbove;
     double threshold = 0;
+    std::string subject;   // The one task, worker or queue that it watches; empty: each of them.
     Duration duration{0};  // The condition must hold this long.
     Severity severity = Severity::kWarning;
     bool enabled = true;
     std::vector<std::string> channels;        // Who is told; empty: every channel.
     RuleOrigin origin = RuleOrigin::kStored;  // Not part of the record.
+    std::uint32_t version = 0;                // Rises with each change; 0: no operator touched it.
 
     bool Holds(double value) const;
+    // Whether it looks at this task, worker or queue.
+    bool Watches(std::string_view of) const { return subject.empty() || subject == of; }
 };
 
 // Durations longer than this would outlive what is remembered of the past.
@@ -50,8 +54,8 @@ constexpr std::size_t kRuleDescriptionBytesMax = 1000;
 
 // kInvalid names the field at fault. Whether its channels exist is not looked at.
 Result<void> CheckRule(const AlertRule& rule);
-// Of one that is given now: also that it can fire at all. Not asked of stored ones, which earlier
-// versions took.
+// Of one that is given now: also that its condition can hold, and can fail to hold. Not asked of
+// stored ones, which earlier versions took.
 Result<void> CheckNewRule(const AlertRule& rule);
 
 // As it is stored under "alert-rule/NAME".

@@ -67,10 +67,16 @@ void AddRuleCondition(RuleFields& to) {
                        json.Value(Name(a.rule.comparison));
                    }}});
     to.push_back({"threshold",
-                  "",
+                  "In the metric's unit; of a ratio from 0 to 1: 0.05 is 5 percent.",
                   Take::Number(&AlertRule::threshold, {-1e15, 1e15}).Required(),
                   {schema::Number(),
                    [](JsonWriter& json, const Answer& a) { json.Value(a.rule.threshold); }}});
+    to.push_back({"subject",
+                  "The one task, worker or queue that it watches, by id. Empty: each of them.",
+                  Take::TextOrNone(&AlertRule::subject, kIdBytesMax),
+                  {schema::Text(), [](JsonWriter& json, const Answer& a) {
+                       json.Value(std::string_view(a.rule.subject));
+                   }}});
     to.push_back({"duration",
                   "How long it must be so, up to 7 days; at once unless given.",
                   Take::Duration(&AlertRule::duration, Duration(0)),
@@ -125,6 +131,11 @@ const ResourceTable<AlertRule, RuleAnswer>& RuleTable() {
                           {schema::Bool(), [](JsonWriter& json, const Answer& a) {
                                json.Value(a.rule.origin == RuleOrigin::kBuiltin);
                            }}});
+        fields.push_back({"version",
+                          "Rises with each change, from 0 for one that nobody changed; the ETag.",
+                          {},
+                          {schema::Integer(0),
+                           [](JsonWriter& json, const Answer& a) { json.Value(a.rule.version); }}});
         fields.push_back({"silenced_until",
                           "null: it is not.",
                           {},
@@ -170,7 +181,7 @@ void SendRule(Call call, int status = 200) {
     std::string body;
     JsonWriter json(body);
     WriteRule(json, *rule, alerts);
-    call.Json(status, std::move(body));
+    SendVersioned(std::move(call), status, std::move(body), rule->version);
 }
 
 void GetRule(Call call) {
@@ -197,29 +208,35 @@ AuditChange RuleChangeOf(const Alerts& alerts, const std::string& name) {
 void PutRule(Call call) {
     auto rule = ReadRule(call);
     if (!rule) return call.RefuseRequest(rule.error());
-    WithAlerts(std::move(call), [rule = std::move(*rule)](Call call, Alerts& alerts) mutable {
+    const auto condition = ReadWriteCondition(call.request());
+    if (!condition) return call.RefuseRequest(condition.error());
+    WithAlerts(std::move(call), [rule = std::move(*rule), condition = *condition](
+                                    Call call, Alerts& alerts) mutable {
         const int status = alerts.rules().Find(rule.name) ? 200 : 201;
         AuditChange change = RuleChangeOf(alerts, rule.name);
         change.after = JsonDocument(EncodeRule(rule));
         ActPtr by = ActOf(call, std::move(change));
-        alerts.PutRule(rule, std::move(by),
+        alerts.PutRule(std::move(rule), condition, std::move(by),
                        [call = std::move(call), status](Result<void> put) mutable {
-                           if (!put) return call.RefuseAnswer(put.error());
+                           if (!put) return RefuseWrite(call, put.error());
                            SendRule(std::move(call), status);
                        });
     });
 }
 
 void DeleteRule(Call call) {
-    WithAlerts(std::move(call), [](Call call, Alerts& alerts) mutable {
+    const auto condition = ReadWriteCondition(call.request());
+    if (!condition) return call.RefuseRequest(condition.error());
+    WithAlerts(std::move(call), [condition = *condition](Call call, Alerts& alerts) mutable {
         const std::string name(call.request().Parameter("name"));
         ActPtr by = ActOf(call, RuleChangeOf(alerts, name));
-        alerts.DeleteRule(name, std::move(by), [call = std::move(call)](Result<void> gone) mutable {
-            if (!gone) return call.RefuseAnswer(gone.error());
-            HttpResponse response;
-            response.status = 204;
-            call.Send(std::move(response));
-        });
+        alerts.DeleteRule(name, condition, std::move(by),
+                          [call = std::move(call)](Result<void> gone) mutable {
+                              if (!gone) return RefuseWrite(call, gone.error());
+                              HttpResponse response;
+                              response.status = 204;
+                              call.Send(std::move(response));
+                          });
     });
 }
 
@@ -263,7 +280,7 @@ CheckedDefinition CheckRuleDefinition(const Services& services, const GivenDefin
     AlertRule rule{.name = std::string(given.name)};
     checked.mistakes = ReadMembers(RuleTable().request(), given.object, rule);
     if (!checked.mistakes.empty()) return checked;
-    if (auto fits = CheckRule(rule); !fits) {
+    if (auto fits = CheckNewRule(rule); !fits) {
         checked.mistakes.push_back(std::move(fits.error()));
         return checked;
     }
@@ -329,7 +346,7 @@ void AddAlertRuleRoutes(std::vector<Route>& routes) {
          .path = "/api/v1/alert-rules/{name}",
          .permission = Permission::kAdmin,
          .handler = PutRule,
-         .summary = "Make or change a rule",
+         .summary = "Make or change a rule; If-Match and If-None-Match are obeyed",
          .takes = "AlertRulePut",
          .gives = "AlertRule",
          .also = 201});

@@ -1,4 +1,4 @@
-// Alerts: what is wrong, and who is told.
+// Alerts: what is wrong, and what can be watched.
 #include "alerts/alerts.h"
 
 #include <array>
@@ -77,7 +77,7 @@ void AcknowledgeAlert(Call call) {
     });
 }
 
-// --- Metrics and channels -----------------------------------------------------------------------
+// --- Metrics ------------------------------------------------------------------------------------
 
 void ListMetrics(Call call) {
     static constexpr std::array<std::string_view, 4> kSubjects = {"", "task", "worker", "queue"};
@@ -91,46 +91,6 @@ void ListMetrics(Call call) {
     }
     json.EndArray().Key("next_cursor").Null().EndObject();
     call.Json(200, std::move(body));
-}
-
-void ListChannels(Call call) {
-    WithAlerts(std::move(call), [](Call call, Alerts& alerts) {
-        std::string body;
-        JsonWriter json(body);
-        json.BeginObject().Key("items").BeginArray();
-        for (const Delivery::View& view : alerts.delivery().channels()) {
-            json.BeginObject().Field("name", std::string_view(view.channel.name));
-            json.Field("kind", Name(view.channel.kind));
-            json.Field("target", std::string_view(view.channel.target()));
-            json.Field("waiting", view.waiting);
-            json.Key("last_delivery");
-            if (view.last) {
-                json.BeginObject().Field("at", view.last->at).Field("ok", view.last->ok);
-                json.Field("error", std::string_view(view.last->error)).EndObject();
-            } else {
-                json.Null();
-            }
-            json.EndObject();
-        }
-        json.EndArray().Key("next_cursor").Null().EndObject();
-        call.Json(200, std::move(body));
-    });
-}
-
-void TestChannel(Call call) {
-    WithAlerts(std::move(call), [](Call call, Alerts& alerts) mutable {
-        const std::string name(call.request().Parameter("name"));
-        alerts.delivery().Test(name, [call = std::move(call)](Result<void> told) mutable {
-            if (!told && told.error().code == ErrorCode::kNotFound) {
-                return call.RefuseAnswer(told.error());
-            }
-            std::string body;
-            JsonWriter json(body);
-            json.BeginObject().Field("ok", told.has_value());
-            json.Field("error", std::string_view(told ? "" : told.error().detail)).EndObject();
-            call.Json(200, std::move(body));
-        });
-    });
 }
 
 }  // namespace
@@ -162,10 +122,6 @@ void AddAlertRoutes(std::vector<Route>& routes) {
     route->body_optional = true;
     add(kGet, "/api/v1/alert-metrics", Permission::kViewer, ListMetrics, "What a rule may watch",
         "AlertMetricList");
-    add(kGet, "/api/v1/alert-channels", Permission::kViewer, ListChannels, "Who is told",
-        "AlertChannelList");
-    add(kPost, "/api/v1/alert-channels/{name}/test", Permission::kAdmin, TestChannel,
-        "Tell a channel that this is a test", "AlertChannelTest");
 }
 
 }  // namespace takt::internal

@@ -1,7 +1,9 @@
 // A call about alerts, once they are there to be looked at.
 #pragma once
 
+#include <cstdint>
 #include <functional>
+#include <string>
 #include <utility>
 
 #include "alerts/alerts.h"
@@ -17,5 +19,12 @@ inline void WithAlerts(Call call, std::move_only_function<void(Call, Alerts&)> l
         look(std::move(call), alerts);
     });
 }
+
+// If-Match and If-None-Match, as a rule or a channel obeys them.
+Result<WriteCondition> ReadWriteCondition(const HttpRequest& request);
+// A condition that does not hold is 412.
+void RefuseWrite(Call& call, const Error& error);
+// With the version as its ETag.
+void SendVersioned(Call call, int status, std::string body, std::uint32_t version);
 
 }  // namespace takt::internal

@@ -132,6 +132,33 @@ TEST(AlertsApi, ChannelsShowTheirLastDeliveryAndCanBeTested) {
     EXPECT_EQ(scheduler.Post("/api/v1/alert-channels/nobody/test").status, 404);
 }
 
+// Two people change a rule; the second one must not undo what the first did without a word.
+TEST(AlertsApi, ARuleIsNotOverwrittenSilently) {
+    Ears ears;
+    TestScheduler scheduler(Quick(ears));
+    AwaitReady(scheduler);
+    const std::string body = R"({"metric": "tasks_pending", "operator": ">", "threshold": 10})";
+    const auto put = [&](std::string_view name, std::string_view value) {
+        return scheduler.Send(HttpMethod::kPut, "/api/v1/alert-rules/deep", body,
+                              {{std::string(name), std::string(value)}});
+    };
+    Answered made = put("If-None-Match", "*");
+    ASSERT_EQ(made.status, 201) << made.body;
+    EXPECT_EQ(made.Header("ETag"), "\"1\"");
+    EXPECT_EQ(put("If-None-Match", "*").status, 412);
+    EXPECT_EQ(put("If-Match", "\"1\"").Header("ETag"), "\"2\"");
+    const Answered late = put("If-Match", "\"1\"");
+    EXPECT_EQ(late.status, 412);
+    EXPECT_EQ(late.Text("code"), "precondition_failed");
+    EXPECT_EQ(put("If-Match", "three").status, 400);
+    EXPECT_EQ(scheduler.Get("/api/v1/alert-rules/no_online_workers").Header("ETag"), "\"0\"");
+    EXPECT_EQ(
+        scheduler.Send(HttpMethod::kDelete, "/api/v1/alert-rules/deep", "", {{"If-Match", "\"1\""}})
+            .status,
+        412);
+    EXPECT_EQ(scheduler.Delete("/api/v1/alert-rules/deep").status, 204);
+}
+
 // A watcher of events sees each transition as the console draws it.
 TEST(AlertsApi, EventsTellTheAlertAndNotASerial) {
     Event event;

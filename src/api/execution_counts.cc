@@ -4,6 +4,7 @@
 
 #include "api/call_flow.h"
 #include "api/execution_search.h"
+#include "api/json_schema.h"
 #include "api/resources.h"
 #include "api/schemas.h"
 #include "store/list_page.h"

@@ -33,8 +33,9 @@ std::vector<FieldView> ViewsOf(const RequestTable<Request>& fields) {
     return views;
 }
 
-// Fields of PUT /api/v1/queues/{name}, and of POST /api/v1/tokens.
+// Fields of PUT /api/v1/queues/{name}, PUT /api/v1/alert-channels/{name} and POST /api/v1/tokens.
 std::vector<FieldView> QueueRequestFields();
+std::vector<FieldView> AlertChannelRequestFields();
 std::vector<FieldView> TokenRequestFields();
 
 }  // namespace takt::internal

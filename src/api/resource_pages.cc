@@ -7,7 +7,8 @@ std::vector<ResourcePage> ResourcePages() {
             {"api.md", "a queue", QueuePage()},
             {"api.md", "a token", TokenPage()},
             {"executors.md", "an executor", ExecutorPage()},
-            {"alerts.md", "an alert rule", AlertRulePage()}};
+            {"alerts.md", "an alert rule", AlertRulePage()},
+            {"alerts.md", "an alert channel", AlertChannelPage()}};
 }
 
 }  // namespace takt::internal

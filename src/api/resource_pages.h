@@ -21,5 +21,6 @@ std::string QueuePage();
 std::string TokenPage();
 std::string ExecutorPage();
 std::string AlertRulePage();
+std::string AlertChannelPage();
 
 }  // namespace takt::internal

@@ -28,6 +28,7 @@ void AddComingFireRoutes(std::vector<Route>& routes);
 void AddMetricsRoutes(std::vector<Route>& routes);
 void AddAlertRoutes(std::vector<Route>& routes);
 void AddAlertRuleRoutes(std::vector<Route>& routes);
+void AddAlertChannelRoutes(std::vector<Route>& routes);
 void AddStatisticsRoutes(std::vector<Route>& routes);
 void AddEventRoutes(std::vector<Route>& routes);
 void AddNamespaceRoutes(std::vector<Route>& routes);

@@ -28,6 +28,7 @@ std::vector<Route> ApiRoutes() {
     AddMetricsRoutes(routes);
     AddAlertRoutes(routes);
     AddAlertRuleRoutes(routes);
+    AddAlertChannelRoutes(routes);
     AddStatisticsRoutes(routes);
     AddEventRoutes(routes);
     AddNamespaceRoutes(routes);

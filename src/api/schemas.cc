@@ -216,7 +216,9 @@ void AddAlerts(SchemaList& to) {
                                  .Add("operator", operators)
                                  .Add("threshold", Number())
                                  .Add("value", OrNull(Number()))
+                                 .Add("firing_value", OrNull(Number()))
                                  .Add("subject", schema::Text())
+                                 .Add("subject_name", schema::Text())
                                  .Add("message", schema::Text())
                                  .Add("pending_at", OrNull(schema::Time()))
                                  .Add("firing_at", OrNull(schema::Time()))
@@ -232,18 +234,6 @@ void AddAlerts(SchemaList& to) {
                                        .Add("subject", OneOf({"", "task", "worker", "queue"}))
                                        .Text());
     to.emplace_back("AlertMetricList", PageOf("AlertMetric"));
-    const std::string delivery =
-        Object().Add("at", schema::Time()).Add("ok", Bool()).Add("error", schema::Text()).Text();
-    to.emplace_back("AlertChannel", Object()
-                                        .Add("name", schema::Text())
-                                        .Add("kind", OneOf({"log", "webhook", "email"}))
-                                        .Add("target", schema::Text())
-                                        .Add("waiting", Integer(0))
-                                        .Add("last_delivery", OrNull(delivery))
-                                        .Text());
-    to.emplace_back("AlertChannelList", PageOf("AlertChannel"));
-    to.emplace_back("AlertChannelTest",
-                    Object().Add("ok", Bool()).Add("error", schema::Text()).Text());
 }
 
 void AddStatistics(SchemaList& to) {
@@ -314,6 +304,7 @@ std::span<const std::pair<std::string_view, std::string>> Schemas() {
         AddAlerts(made);
         AddAlertNoteSchema(made);
         AddAlertRuleSchemas(made);
+        AddAlertChannelSchemas(made);
         AddStatistics(made);
         AddTokenSchemas(made);
         AddAuditSchemas(made);

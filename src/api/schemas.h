@@ -29,6 +29,7 @@ void AddOwnerSchemas(SchemaList& to);
 void AddStrategySchemas(SchemaList& to);
 void AddAlertNoteSchema(SchemaList& to);
 void AddAlertRuleSchemas(SchemaList& to);
+void AddAlertChannelSchemas(SchemaList& to);
 void AddTokenSchemas(SchemaList& to);
 void AddAuditSchemas(SchemaList& to);
 void AddRefusalSchemas(SchemaList& to);

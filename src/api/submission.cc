@@ -48,19 +48,21 @@ Result<Text> IdOfKey(std::optional<std::string_view> key, std::string_view place
     return Text("k" + HexText({reinterpret_cast<const char*>(hash.data()), 16}));
 }
 
+std::optional<std::uint32_t> VersionOfETag(std::string_view text) {
+    if (text.starts_with("W/")) text.remove_prefix(2);
+    if (text.size() <= 2 || text.front() != '"' || text.back() != '"') return std::nullopt;
+    text = text.substr(1, text.size() - 2);
+    std::uint32_t version = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), version);
+    if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+    return version;
+}
+
 Result<IfMatch> ReadIfMatch(const HttpRequest& request) {
     const auto header = request.headers.Find("If-Match");
     if (!header || *header == "*") return IfMatch{};
-    std::string_view text = *header;
-    if (text.starts_with("W/")) text.remove_prefix(2);
-    std::uint32_t version = 0;
-    if (text.size() > 2 && text.front() == '"' && text.back() == '"') {
-        text = text.substr(1, text.size() - 2);
-        const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), version);
-        if (error == std::errc() && end == text.data() + text.size() && version > 0) {
-            return IfMatch{version};
-        }
-    }
+    const auto version = VersionOfETag(*header);
+    if (version && *version > 0) return IfMatch{*version};
     return BadField("If-Match", "must be one ETag of this task, such as \"3\"");
 }
 

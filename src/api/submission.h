@@ -26,6 +26,9 @@ inline std::optional<std::string_view> KeyOf(const HttpRequest& request) {
     return request.headers.Find(kIdempotencyKey.name);
 }
 
+// The version that an ETag such as "3" names; nothing if it is none of ours.
+std::optional<std::uint32_t> VersionOfETag(std::string_view text);
+
 // The condition of an If-Match header: the version that the task must have; 0 is any.
 struct IfMatch {
     std::uint32_t version = 0;

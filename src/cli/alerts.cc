@@ -1,10 +1,12 @@
-// takt alerts: what is wrong, the rules, acknowledge and silence.
+// takt alerts: what is wrong, the rules, the channels, acknowledge and silence.
 #include <boost/json/object.hpp>
 #include <cstdio>
+#include <cstdlib>
 
 #include "base/json.h"
 #include "cli/output.h"
 #include "cli/parts.h"
+#include "cli/request_flags.h"
 
 namespace takt::internal::cli {
 namespace {
@@ -15,6 +17,7 @@ struct AlertsOptions {
     std::string id;
     std::string note;
     std::string duration = "1h";
+    RequestFlags channel;
 };
 
 Colour ColourOfAlert(std::string_view state, std::string_view severity) {
@@ -96,6 +99,63 @@ Result<int> Unsilence(Client& client, const AlertsOptions& options) {
     return kOk;
 }
 
+Result<int> ListChannels(Client& client, const AlertsOptions& options) {
+    const auto page = client.Get("/api/v1/alert-channels");
+    if (!page) return std::unexpected(page.error());
+    if (PrintedAsJson(options.client, *page)) return kOk;
+    Table table({"NAME", "KIND", "FROM", "WAITING", "LAST", "TARGET"});
+    for (const auto* channel : ListMember(page->value, "items")) {
+        const auto* last = FindMember(*channel, "last_delivery");
+        const bool told = last && last->is_object();
+        const bool ok = told && Member(*last, "ok") == "true";
+        table.Add(
+            {Member(*channel, "name"), Member(*channel, "kind"),
+             Member(*channel, "stored") == "true" ? "store" : "configuration",
+             Member(*channel, "waiting"),
+             told ? Cell(ok ? "told" : "failed", ok ? Colour::kNone : Colour::kRed) : Cell("-"),
+             Clean(Member(*channel, "target"), 80)});
+    }
+    table.Print();
+    return kOk;
+}
+
+// A secret in the arguments could be read by everybody on the machine: "env:NAME" takes it from there.
+Result<GivenFields> ChannelFields(const RequestFlags& flags) {
+    GivenFields given = flags.Given();
+    for (const std::string_view field : {"secret", "password", "url"}) {
+        const std::string* json = given.Find(field);
+        constexpr std::string_view kEnvironment = "\"env:";
+        if (!json || !json->starts_with(kEnvironment)) continue;
+        const std::string name =
+            json->substr(kEnvironment.size(), json->size() - kEnvironment.size() - 1);
+        const char* value = std::getenv(name.c_str());
+        if (!value || !*value) {
+            return Fail(ErrorCode::kInvalid, "the environment variable " + name + " is not set",
+                        std::string(field));
+        }
+        given.SetText(field, value);
+    }
+    return given;
+}
+
+Result<int> PutChannel(Client& client, const AlertsOptions& options) {
+    const auto fields = ChannelFields(options.channel);
+    if (!fields) return std::unexpected(fields.error());
+    const auto done =
+        client.Call(HttpMethod::kPut, PathOf("alert-channels", options.id), fields->Body());
+    if (!done) return std::unexpected(done.error());
+    if (PrintedAsJson(options.client, *done)) return kOk;
+    std::printf("%s tells %s\n", options.id.c_str(), Clean(Member(done->value, "target")).c_str());
+    return kOk;
+}
+
+Result<int> DeleteChannel(Client& client, const AlertsOptions& options) {
+    const auto done = client.Call(HttpMethod::kDelete, PathOf("alert-channels", options.id));
+    if (!done) return std::unexpected(done.error());
+    if (!PrintedAsJson(options.client, *done)) std::printf("%s is gone\n", options.id.c_str());
+    return kOk;
+}
+
 Result<int> Test(Client& client, const AlertsOptions& options) {
     const auto done = client.Post(PathOf("alert-channels", options.id, "test"));
     if (!done) return std::unexpected(done.error());
@@ -129,14 +189,25 @@ void AddAlerts(CLI::App& app, Context& context) {
         ->add_option("rule", options.id, "Rule, as listed")
         ->required();
     alerts.Add({"test", "Tells a channel that this is a test"}, Test)
-        ->add_option("channel", options.id, "Channel, as in alerts.channels")
+        ->add_option("channel", options.id, "Channel, as listed")
+        ->required();
+    alerts.Add({"channels", "Lists who is told"}, ListChannels);
+    CLI::App* put = alerts.Add({"put-channel", "Makes a channel, or changes one"}, PutChannel);
+    put->add_option("channel", options.id, "Its name")->required();
+    options.channel.Add(*put, AlertChannelRequestFields(), {.without = {"name"}});
+    put->footer(
+        "--secret, --password and --url take env:NAME too: the value of that variable here.");
+    alerts.Add({"delete-channel", "Deletes a channel that no rule names"}, DeleteChannel)
+        ->add_option("channel", options.id, "Channel, as listed")
         ->required();
     alerts.command().footer(
         "examples:\n"
         "  takt alerts\n"
         "  takt alerts list --state all\n"
         "  takt alerts ack 0gk3v7m2d9xqa --note 'on my way'\n"
-        "  takt alerts silence no_online_workers --for 2h\n");
+        "  takt alerts silence no_online_workers --for 2h\n"
+        "  takt alerts put-channel ops --kind webhook --url https://hooks.example.com/takt "
+        "--secret env:OPS_SECRET\n");
 }
 
 }  // namespace takt::internal::cli

@@ -37,7 +37,7 @@ class PartedCommand {
         part->fallthrough();
         const std::string_view name = title.name;
         // A command that changes something is done once.
-        const bool shows = name == "list" || name == "get" || name == "rules";
+        const bool shows = name == "list" || name == "get" || name == "rules" || name == "channels";
         part->callback([run = RunOf(body), options = options_, &context = context_, shows] {
             if (shows || !options->client.watch) return run();
             PrintError({ErrorCode::kInvalid, "-w is for what shows something, such as a list", ""});

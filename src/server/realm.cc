@@ -82,6 +82,24 @@ HttpSend SendBy(HttpClient& client) {
         [&client](HttpCall call, HttpDone done) { client.Send(std::move(call), std::move(done)); };
 }
 
+// Channels that operators make may call what is public, and otherwise what executors may be called
+// at: who may make one must not reach what the scheduler's machine does.
+Result<ChannelGuard> ChannelGuardOf(const RealmGround& ground) {
+    auto made = ServicePolicy::Make(ground.config.executors.allow, ground.loopback);
+    if (!made) return std::unexpected(made.error());
+    return [policy = std::move(*made)](const Channel& channel) -> Result<AddressTest> {
+        AddressTest allows = [policy, host = channel.host()](const IpAddress& address) {
+            return ReachOf(address) == AddressReach::kPublic || policy.Allows(host, address);
+        };
+        const auto address = ParseIpAddress(channel.host());
+        if (!address || allows(*address)) return allows;
+        return Fail(ErrorCode::kInvalid,
+                    "url names the address " + channel.host() +
+                        ", which may not be called; an operator can add it to executors.allow",
+                    "url");
+    };
+}
+
 }  // namespace
 
 TracePolicy TracePolicyOf(const Config& config) {
@@ -147,9 +165,11 @@ Result<void> Realm::MakeAlerts() {
             return policy.Allows(host, address);
         };
     }
-    delivery_ = std::make_unique<Delivery>(runtime_, std::move(*channels),
-                                           TellBy(loop_.webhooks(), ground_.mailer),
-                                           name_ == kDefaultNamespace ? std::string() : name_);
+    auto guard = ChannelGuardOf(ground_);
+    if (!guard) return std::unexpected(guard.error());
+    delivery_ = std::make_unique<Delivery>(
+        runtime_, std::move(*channels), TellBy(loop_.webhooks(), ground_.mailer),
+        name_ == kDefaultNamespace ? std::string() : name_, std::move(*guard));
     for (const AlertRule& rule : rules) {
         for (const std::string& channel : rule.channels) {
             if (delivery_->Has(channel)) continue;

@@ -143,7 +143,7 @@ Flow<> Statistics::TakeSeries(Stay term) {
     if (!old.empty()) node_->Tell(std::move(old));
 }
 
-// The row of now and, if it was not written since, the one before; the oldest is deleted instead of kept.
+// The row of now and, if it was not written since, the one before. The oldest is deleted for it.
 void Statistics::KeepSeries() {
     if (!series_taken_) return;
     const Time now = runtime_.Now().wall;

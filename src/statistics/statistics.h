@@ -1,9 +1,9 @@
 // Statistics: counts, durations and waits of everything that ended, kept after the executions
 // themselves are gone.
 //
-// The leader adds up what the node commits and writes it down as a few rows of settings every ten
-// seconds and when it stops in order; the series, for charts of the last hours, once a minute. What ended in the last ten seconds before a crash is not in
-// them; nothing is ever counted twice. A new leader goes on from the rows it finds.
+// The leader adds up what the node commits and writes it down as rows of settings every ten seconds and
+// when it stops in order; the series, for charts, once a minute. What ended since then is lost in a
+// crash; nothing is ever counted twice. A new leader goes on from the rows it finds.
 //
 // Runs on the node's thread; Bind it to its node before the node starts.
 #pragma once

@@ -4,6 +4,7 @@ import hashlib
 import hmac
 import http.server
 import json
+import os
 import pathlib
 import signal
 import socketserver
@@ -196,6 +197,30 @@ alerts:
         text = self.refused(USAGE, "serve", "--store", f"file:{self.folder}/other", "--listen",
                             "127.0.0.1:0", "--set", "alerts.channels=[{name: x, kind: pager}]")
         self.assertIn("alerts.channels", text)
+
+    def test_a_channel_is_made_by_the_command_line_and_outlives_a_restart(self):
+        # Somebody connects a webhook without touching the configuration; the secret is in the environment.
+        hook, _ = self.hook()
+        server = self.serve()
+        until(lambda: self.run_takt("alerts", "rules").returncode == 0, "alerts are read")
+        self.addCleanup(os.environ.pop, "HOOK_SECRET", None)
+        os.environ["HOOK_SECRET"] = SECRET
+        made = self.takt("alerts", "put-channel", "team", "--kind", "webhook", "--url", hook.url,
+                         "--secret", "env:HOOK_SECRET")
+        self.assertIn("http://127.0.0.1:", made)
+        self.assertNotIn("x=1", made)
+        server.send_signal(signal.SIGKILL)
+        server.wait()
+        self.serve()
+        until(lambda: self.run_takt("alerts", "rules").returncode == 0, "alerts are read again")
+        self.assertIn("told", self.takt("alerts", "test", "team"))
+        self.assertTrue(hook.heard[0]["test"])
+        listed = self.takt("alerts", "channels")
+        self.assertIn("store", listed)
+        self.assertNotIn(SECRET, listed)
+        self.takt("alerts", "delete-channel", "team")
+        self.refused(3, "alerts", "test", "team")
+        self.refused(CONFLICT, "alerts", "delete-channel", "log")
 
     def serve_with_mail(self, server, trusted):
         """A scheduler whose channel `mail` goes to the server, and trusts that certificate."""

@@ -1,0 +1,138 @@
+// Channels that operators make by the API.
+#include "api/test_alerts.h"
+
+namespace takt::internal {
+namespace {
+
+constexpr const char* kHook =
+    R"({"kind": "webhook", "url": "https://hooks.example.com/T0/very-secret", "secret": "s3cret"})";
+
+// Somebody connects the team's chat without touching a file on a server.
+TEST(AlertChannelsApi, AChannelIsMadeToldChangedAndDeleted) {
+    Ears ears;
+    auto database = std::make_shared<MemoryDatabase>();
+    TestScheduler scheduler(Quick(ears, database));
+    AwaitReady(scheduler);
+    const Answered made = scheduler.Put("/api/v1/alert-channels/team", kHook);
+    ASSERT_EQ(made.status, 201) << made.body;
+    EXPECT_EQ(made.Text("target"), "https://hooks.example.com");
+    EXPECT_TRUE(made.json.at("signed").as_bool());
+    EXPECT_TRUE(made.json.at("stored").as_bool());
+    EXPECT_EQ(made.Header("ETag"), "\"1\"");
+    EXPECT_EQ(scheduler.Post("/api/v1/alert-channels/team/test").json.at("ok"), true);
+
+    // A rule that tells this channel alone is told by it.
+    ASSERT_EQ(scheduler
+                  .Put("/api/v1/alert-rules/nobody_there",
+                       R"({"metric": "workers_online", "operator": "<", "threshold": 1,
+                           "channels": ["team"]})")
+                  .status,
+              201);
+    ASSERT_TRUE(ears.Await("nobody_there", AlertState::kFiring));
+    const Answered kept = scheduler.Delete("/api/v1/alert-channels/team");
+    EXPECT_EQ(kept.status, 409) << "the rule would tell nobody";
+    EXPECT_NE(kept.Text("detail").find("nobody_there"), std::string::npos);
+
+    const Answered changed =
+        scheduler.Put("/api/v1/alert-channels/team", R"({"kind": "webhook", "template": "slack"})");
+    ASSERT_EQ(changed.status, 200) << changed.body;
+    EXPECT_EQ(changed.Text("target"), "https://hooks.example.com") << "the address stays";
+    EXPECT_TRUE(changed.json.at("signed").as_bool()) << "so does the secret";
+    EXPECT_EQ(changed.Text("template"), "slack");
+
+    ASSERT_EQ(scheduler.Delete("/api/v1/alert-rules/nobody_there").status, 204);
+    EXPECT_EQ(scheduler.Delete("/api/v1/alert-channels/team").status, 204);
+    EXPECT_EQ(scheduler.Get("/api/v1/alert-channels/team").status, 404);
+    EXPECT_EQ(scheduler.Delete("/api/v1/alert-channels/team").status, 404);
+}
+
+// Whoever may read the page of channels, the audit or an answer learns nothing that opens a door.
+TEST(AlertChannelsApi, NothingSecretIsShown) {
+    Ears ears;
+    TestScheduler scheduler(Quick(ears));
+    AwaitReady(scheduler);
+    std::string seen = scheduler.Put("/api/v1/alert-channels/team", kHook).body;
+    seen += scheduler
+                .Put("/api/v1/alert-channels/mail",
+                     R"({"kind": "email", "url": "smtp://mail.example.com:587", "user": "takt",
+                         "password": "very-secret", "from": "t@example.com", "to": ["o@example.com"]})")
+                .body;
+    for (const char* path : {"/api/v1/alert-channels", "/api/v1/alert-channels/team",
+                             "/api/v1/alert-channels/mail", "/api/v1/audit"}) {
+        const Answered answer = scheduler.Get(path);
+        EXPECT_EQ(answer.status, 200) << path;
+        seen += answer.body;
+    }
+    EXPECT_NE(seen.find("o@example.com"), std::string::npos);
+    EXPECT_EQ(seen.find("very-secret"), std::string::npos);
+    EXPECT_EQ(seen.find("s3cret"), std::string::npos);
+}
+
+// An administrator of one namespace points a channel at a server of their own, to be sent the secret.
+TEST(AlertChannelsApi, ASecretGoesToNoOtherServerThanItWasGivenFor) {
+    Ears ears;
+    TestScheduler scheduler(Quick(ears));
+    AwaitReady(scheduler);
+    ASSERT_EQ(scheduler
+                  .Put("/api/v1/alert-channels/mail",
+                       R"({"kind": "email", "url": "smtp://mail.example.com:587", "user": "takt",
+                         "password": "pw", "from": "t@example.com", "to": ["o@example.com"]})")
+                  .status,
+              201);
+    const Answered moved =
+        scheduler.Put("/api/v1/alert-channels/mail",
+                      R"({"kind": "email", "url": "smtp://mine.example.net:25", "user": "takt",
+            "from": "t@example.com", "to": ["o@example.com"]})");
+    EXPECT_EQ(moved.status, 400);
+    EXPECT_EQ(moved.Text("field"), "password");
+}
+
+TEST(AlertChannelsApi, BadInputIsNamed) {
+    Ears ears;
+    TestScheduler scheduler(Quick(ears));
+    AwaitReady(scheduler);
+    const auto field = [&](std::string body) {
+        const Answered bad = scheduler.Put("/api/v1/alert-channels/x", std::move(body));
+        EXPECT_EQ(bad.status, 400) << bad.body;
+        return bad.Text("field");
+    };
+    EXPECT_EQ(field(R"({"url": "https://h/"})"), "kind");
+    EXPECT_EQ(field(R"({"kind": "log"})"), "kind");
+    EXPECT_EQ(field(R"({"kind": "webhook"})"), "url");
+    EXPECT_EQ(field(R"({"kind": "webhook", "url": "ftp://h/"})"), "url");
+    EXPECT_EQ(field(R"({"kind": "webhook", "url": "https://h/", "template": "pager"})"),
+              "template");
+    EXPECT_EQ(
+        field(R"({"kind": "email", "url": "smtp://h:25", "from": "a@b.c", "to": ["nobody"]})"),
+        "to");
+    EXPECT_EQ(field(R"({"kind": "email", "url": "smtp://h:25", "from": "a@b.c", "to": ["a@b.c"],
+                        "user": "u"})"),
+              "password");
+    EXPECT_EQ(field(R"({"kind": "webhook", "url": "https://h/", "ca_file": "/etc/passwd"})"),
+              "ca_file");
+    const Answered configured = scheduler.Put("/api/v1/alert-channels/ops", kHook);
+    EXPECT_EQ(configured.status, 409) << "it stands in the configuration";
+    EXPECT_EQ(scheduler.Delete("/api/v1/alert-channels/log").status, 409);
+    EXPECT_EQ(scheduler.Put("/api/v1/alert-channels/x", kHook, {{"If-Match", "\"1\""}}).status,
+              412);
+}
+
+TEST(AlertChannelsApi, AnotherLeaderKnowsIt) {
+    Ears ears;
+    auto database = std::make_shared<MemoryDatabase>();
+    {
+        TestScheduler scheduler(Quick(ears, database));
+        AwaitReady(scheduler);
+        ASSERT_EQ(scheduler.Put("/api/v1/alert-channels/team", kHook).status, 201);
+    }
+    TestSchedulerOptions options = Quick(ears, database);
+    options.node = "node-b";
+    TestScheduler next(std::move(options));
+    AwaitReady(next);
+    EXPECT_EQ(next.Get("/api/v1/alert-channels/team").Text("target"), "https://hooks.example.com");
+    const Answered late = next.Put("/api/v1/alert-channels/team", kHook, {{"If-None-Match", "*"}});
+    EXPECT_EQ(late.status, 412);
+}
+
+}  // namespace
+}  // namespace takt::internal
