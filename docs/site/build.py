@@ -182,7 +182,8 @@ def check(pages, readers, folder):
             if heading and heading not in readers[by_address[to]].names:
                 broken.append(f"{name}: no heading '{heading}' in {by_address[to]}")
         for picture in readers[name].pictures:
-            if not (folder / posixpath.dirname(address(name)) / picture).exists():
+            path = posixpath.normpath(posixpath.join(posixpath.dirname(address(name)), picture))
+            if not (folder / path).exists():
                 broken.append(f"{name}: no picture {picture}")
     return broken
 

@@ -52,6 +52,7 @@ before(async () => {
         '/namespaces',
         '/alerts',
         '/alerts?tab=rules',
+        '/alerts?tab=history',
         '/alerts?tab=channels',
         '/statistics',
         '/audit',

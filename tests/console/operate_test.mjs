@@ -71,7 +71,7 @@ test('cancelling all that match reaches every one of them, however many', async 
     assert.equal((await submitAll(tasks)).created, tasks.length);
     await page.goto(`${scheduler.address}/executions?type=flood`);
     await allMatching('Cancel all unfinished…', 'Cancel them', '1,000 or more match.');
-    await page.getByText('2500 changed').waitFor();
+    await page.getByText('2500 executions cancelled').waitFor();
     const left = await call(scheduler.address, 'GET', 'executions?type=flood&status=pending&limit=1');
     assert.deepEqual(left.items, []);
 
@@ -101,7 +101,7 @@ test('a worker is drained and put back', async () => {
     await page.locator('.badge', { hasText: 'Draining' }).waitFor();
     assert.equal((await call(scheduler.address, 'GET', `workers/${id}`)).status, 'draining');
     await page.goto(`${scheduler.address}/`);
-    await page.getByText('1 get nothing new').waitFor();
+    await page.getByText('1 worker draining').waitFor();
     await page.goto(`${scheduler.address}/workers`);
     await page.getByRole('button', { name: 'Resume' }).click();
     await page.locator('.badge', { hasText: 'Online' }).waitFor();

@@ -10,6 +10,7 @@ TRANSLATED = {
     "README.md": "README.zh-CN.md",
     "docs/coming_from.md": "docs/zh/coming_from.md",
     "docs/configuration.md": "docs/zh/configuration.md",
+    "docs/console.md": "docs/zh/console.md",
     "docs/definitions.md": "docs/zh/definitions.md",
     "docs/locks.md": "docs/zh/locks.md",
     "docs/namespaces.md": "docs/zh/namespaces.md",

@@ -1,8 +1,21 @@
 // Numbers, times and durations as people read them.
 import type { Language, Translate } from './i18n';
 
+// The zone of all times of a page; undefined: the reader's own.
+let pageZone: string | undefined;
+
+export function setPageZone(zone: string | undefined): void {
+    pageZone = zone;
+}
+export const shownZone = (): string | undefined => pageZone;
+
 // A zone that the browser does not know is no reason to show nothing: then it is the reader's own.
-function inZone(at: Date, locale: string, format: Intl.DateTimeFormatOptions, timeZone?: string): string {
+export function inZone(
+    at: Date,
+    locale: string,
+    format: Intl.DateTimeFormatOptions,
+    timeZone: string | undefined = pageZone,
+): string {
     try {
         return at.toLocaleString(locale, { ...format, timeZone });
     } catch {

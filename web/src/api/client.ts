@@ -3,6 +3,7 @@
 import type {
     Alert,
     AlertChannel,
+    AlertChannelPut,
     AlertMetric,
     AlertRule,
     AlertRuleFields,
@@ -143,6 +144,10 @@ async function call<T>(method: string, path: string, options?: Options): Promise
 
 const id = encodeURIComponent;
 
+// A change is made to what was seen, or to nothing at all: never over somebody else's.
+const onlyIf = (version: number | undefined): Record<string, string> =>
+    version === undefined ? { 'If-None-Match': '*' } : { 'If-Match': `"${version}"` };
+
 export interface ExecutionFilter {
     task_id?: string;
     parent_id?: string; // The run that they are a part of.
@@ -258,6 +263,9 @@ export const api = {
     drainWorker: (worker: string, reason: string) =>
         call<Worker>('POST', `workers/${id(worker)}/drain`, { body: { reason } }),
     resumeWorker: (worker: string) => call<Worker>('POST', `workers/${id(worker)}/resume`),
+    // null: what it says itself.
+    setCapacity: (worker: string, capacity: number | null) =>
+        call<Worker>('PUT', `workers/${id(worker)}/capacity`, { body: { capacity } }),
     removeWorker: (worker: string) => call<void>('DELETE', `workers/${id(worker)}`),
 
     executors: (signal?: Signal) => call<Page<Executor>>('GET', 'executors', { signal }),
@@ -301,14 +309,22 @@ export const api = {
     acknowledge: (alert: string, note: string) =>
         call<Alert>('POST', `alerts/${id(alert)}/acknowledge`, { body: note ? { note } : {} }),
     alertRules: (signal?: Signal) => call<Page<AlertRule>>('GET', 'alert-rules', { signal }),
-    saveAlertRule: (name: string, fields: AlertRuleFields) =>
-        call<AlertRule>('PUT', `alert-rules/${id(name)}`, { body: fields }),
-    deleteAlertRule: (name: string) => call<void>('DELETE', `alert-rules/${id(name)}`),
+    saveAlertRule: (name: string, version: number | undefined, fields: AlertRuleFields) =>
+        call<AlertRule>('PUT', `alert-rules/${id(name)}`, { body: fields, headers: onlyIf(version) }),
+    deleteAlertRule: (name: string, version: number) =>
+        call<void>('DELETE', `alert-rules/${id(name)}`, { headers: onlyIf(version) }),
     silenceRule: (name: string, duration: string) =>
         call<AlertRule>('POST', `alert-rules/${id(name)}/silence`, { body: { duration } }),
     unsilenceRule: (name: string) => call<AlertRule>('DELETE', `alert-rules/${id(name)}/silence`),
     alertMetrics: (signal?: Signal) => call<Page<AlertMetric>>('GET', 'alert-metrics', { signal }),
     alertChannels: (signal?: Signal) => call<Page<AlertChannel>>('GET', 'alert-channels', { signal }),
+    saveChannel: (name: string, version: number | undefined, fields: AlertChannelPut) =>
+        call<AlertChannel>('PUT', `alert-channels/${id(name)}`, {
+            body: fields,
+            headers: onlyIf(version),
+        }),
+    deleteChannel: (name: string, version: number) =>
+        call<void>('DELETE', `alert-channels/${id(name)}`, { headers: onlyIf(version) }),
     testChannel: (name: string) =>
         call<{ ok: boolean; error: string }>('POST', `alert-channels/${id(name)}/test`),
 

@@ -1,7 +1,15 @@
 // What the API answers about alerts and statistics.
 import type { Alert, AlertRule, AlertRulePut, StatisticsLine } from './schema';
 
-export type { Alert, AlertChannel, AlertMetric, AlertRule, Series, SeriesPoint } from './schema';
+export type {
+    Alert,
+    AlertChannel,
+    AlertChannelPut,
+    AlertMetric,
+    AlertRule,
+    Series,
+    SeriesPoint,
+} from './schema';
 
 export type Severity = Alert['severity'];
 export type AlertState = AlertRule['state'] | Alert['state'];
@@ -11,7 +19,7 @@ export const operators = ['>', '>=', '<', '<=', '==', '!='] as const satisfies r
 // Without channels every channel is told.
 export type AlertRuleFields = Pick<
     AlertRule,
-    'description' | 'metric' | 'operator' | 'threshold' | 'duration' | 'severity' | 'enabled'
+    'description' | 'metric' | 'operator' | 'threshold' | 'subject' | 'duration' | 'severity' | 'enabled'
 > &
     Pick<AlertRulePut, 'channels'>;
 

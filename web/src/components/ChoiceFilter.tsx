@@ -13,7 +13,7 @@ interface Props {
     choices: Choice[];
     onChange: (value: string | undefined) => void;
     onSearch?: (typed: string) => void; // Where the choices are found by the server.
-    width?: number;
+    width?: number | string;
 }
 
 const has = (text: string, part: string) => text.toLowerCase().includes(part.toLowerCase());

@@ -3,6 +3,7 @@ import { Tooltip } from 'antd';
 import type { Execution } from '../api/types';
 import { durationMs, formatAgo, formatMs, formatTime } from '../format';
 import { useNow } from '../hooks/useNow';
+import { useShownZone } from '../hooks/useTaskZone';
 import { useI18n } from '../i18n';
 
 interface AgoProps {
@@ -14,9 +15,10 @@ interface AgoProps {
 export function Ago({ at, coming }: AgoProps) {
     const { t, language, locale } = useI18n();
     const now = useNow();
+    const zone = useShownZone();
     if (!at) return <span className="muted">–</span>;
     return (
-        <Tooltip title={formatTime(at, locale)}>
+        <Tooltip title={formatTime(at, locale, zone)}>
             <time dateTime={at} className="nowrap">
                 {coming && Date.parse(at) < now + 2_000 ? t('time.due') : formatAgo(at, now, language, t)}
             </time>
@@ -26,10 +28,12 @@ export function Ago({ at, coming }: AgoProps) {
 
 export function Moment({ at }: { at: string | null | undefined }) {
     const { locale } = useI18n();
+    const zone = useShownZone();
     if (!at) return <span className="muted">–</span>;
     return (
         <time dateTime={at} className="nowrap">
-            {formatTime(at, locale)}
+            {formatTime(at, locale, zone)}
+            {zone && <span className="muted"> {zone}</span>}
         </time>
     );
 }

@@ -35,7 +35,8 @@ const leastSpanMs = 60_000;
 const timeAxis = (palette: Palette) => ({
     type: 'time' as const,
     min: ({ min, max }: { min: number; max: number }) => Math.min(min, max - leastSpanMs),
-    axisLabel: { ...axisText(palette), hideOverlap: true },
+    // The last label ends at the edge instead of being cut by it.
+    axisLabel: { ...axisText(palette), hideOverlap: true, alignMaxLabel: 'right' as const },
     axisLine: { lineStyle: { color: palette.line } },
     axisTick: { show: false },
 });
@@ -66,10 +67,11 @@ export function timeChart(
     palette: Palette,
     lines: Line[],
     format: (value: number) => string,
-    { logarithmic = false }: { logarithmic?: boolean } = {},
+    { logarithmic = false, utc = false }: { logarithmic?: boolean; utc?: boolean } = {},
 ): ChartOption {
     return {
         animation: false,
+        useUTC: utc,
         grid,
         legend: legend(palette),
         tooltip: {
@@ -145,9 +147,15 @@ export interface Dot {
     label: string;
 }
 
-export function dotChart(palette: Palette, dots: Dot[], format: (value: number) => string): ChartOption {
+export function dotChart(
+    palette: Palette,
+    dots: Dot[],
+    format: (value: number) => string,
+    { utc = false }: { utc?: boolean } = {},
+): ChartOption {
     return {
         animation: false,
+        useUTC: utc,
         grid: { ...grid, top: 12 },
         tooltip: {
             ...tooltip(palette),

@@ -2,7 +2,7 @@
 import { App } from 'antd';
 import { asProblem, type Problem } from '../api/client';
 import { ProblemWords } from '../components/Problems';
-import { useI18n } from '../i18n';
+import { type TextKey, useI18n } from '../i18n';
 
 // Calls under way at once: the server takes more, a browser does not.
 const atOnce = 4;
@@ -26,10 +26,14 @@ async function forEach<T>(things: T[], action: (thing: T) => Promise<unknown>): 
 export function useEach(done: () => void) {
     const { t } = useI18n();
     const { message, notification } = App.useApp();
-    return async <T,>(things: T[], action: (thing: T) => Promise<unknown>): Promise<void> => {
+    return async <T,>(
+        things: T[],
+        action: (thing: T) => Promise<unknown>,
+        said: TextKey = 'bulk.done',
+    ): Promise<void> => {
         const problems = await forEach(things, action);
         const good = things.length - problems.length;
-        if (good > 0) void message.success(t('bulk.done', { count: good }));
+        if (good > 0) void message.success(t(said, { count: good }));
         if (problems[0]) {
             notification.error({
                 message: t('bulk.notDone', { count: problems.length }),

@@ -1,10 +1,13 @@
 // What a person chose for this browser: language and appearance. Remembered, and offered by the system's
 // own settings before anything was chosen.
 import { createContext, type ReactNode, useCallback, useContext, useEffect, useMemo, useState } from 'react';
-import { setUnits } from '../format';
+import { setPageZone, setUnits } from '../format';
 import { type Language, loadLanguage } from '../i18n';
 
 export type Appearance = 'system' | 'light' | 'dark';
+
+// Whose clock times are told by: the reader's, that of the task that a page is about, or UTC.
+export type Zone = 'mine' | 'task' | 'utc';
 
 interface Preferences {
     language: Language;
@@ -12,11 +15,14 @@ interface Preferences {
     appearance: Appearance;
     setAppearance: (appearance: Appearance) => void;
     dark: boolean;
+    zone: Zone;
+    setZone: (zone: Zone) => void;
 }
 
 const Context = createContext<Preferences | undefined>(undefined);
 const languageKey = 'takt.language';
 const appearanceKey = 'takt.appearance';
+const zoneKey = 'takt.zone';
 
 export function firstLanguage(): Language {
     const kept = localStorage.getItem(languageKey);
@@ -27,6 +33,11 @@ export function firstLanguage(): Language {
 function firstAppearance(): Appearance {
     const kept = localStorage.getItem(appearanceKey);
     return kept === 'light' || kept === 'dark' ? kept : 'system';
+}
+
+function firstZone(): Zone {
+    const kept = localStorage.getItem(zoneKey);
+    return kept === 'task' || kept === 'utc' ? kept : 'mine';
 }
 
 export function PreferencesProvider({ children }: { children: ReactNode }) {
@@ -43,6 +54,9 @@ export function PreferencesProvider({ children }: { children: ReactNode }) {
         );
     }, []);
     const [appearance, setAppearance] = useState(firstAppearance);
+    const [zone, setZone] = useState(firstZone);
+    // Before anything below is drawn with it.
+    setPageZone(zone === 'utc' ? 'UTC' : undefined);
     const [systemDark, setSystemDark] = useState(() => matchMedia('(prefers-color-scheme: dark)').matches);
     const dark = appearance === 'dark' || (appearance === 'system' && systemDark);
 
@@ -61,12 +75,16 @@ export function PreferencesProvider({ children }: { children: ReactNode }) {
         else localStorage.setItem(appearanceKey, appearance);
     }, [appearance]);
     useEffect(() => {
+        if (zone === 'mine') localStorage.removeItem(zoneKey);
+        else localStorage.setItem(zoneKey, zone);
+    }, [zone]);
+    useEffect(() => {
         document.documentElement.dataset.theme = dark ? 'dark' : 'light';
     }, [dark]);
 
     const value = useMemo(
-        () => ({ language, setLanguage, appearance, setAppearance, dark }),
-        [language, setLanguage, appearance, dark],
+        () => ({ language, setLanguage, appearance, setAppearance, dark, zone, setZone }),
+        [language, setLanguage, appearance, dark, zone],
     );
     return <Context.Provider value={value}>{children}</Context.Provider>;
 }

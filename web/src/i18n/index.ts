@@ -28,7 +28,9 @@ export function translate(
     key: TextKey,
     values: Record<string, string | number> = {},
 ): string {
-    return (texts[language] ?? en)[key].replace(/\{(\w+)\}/g, (whole, name: string) =>
+    // "{count} run¦{count} runs": of one, and of any other number.
+    const [one = '', many = one] = (texts[language] ?? en)[key].split('¦');
+    return (values.count === 1 ? one : many).replace(/\{(\w+)\}/g, (whole, name: string) =>
         String(values[name] ?? whole),
     );
 }

@@ -1,12 +1,15 @@
-// Language and appearance.
-import { BulbOutlined, MoonOutlined, SunOutlined } from '@ant-design/icons';
+// Language, time zone and appearance.
+import { BulbOutlined, GlobalOutlined, MoonOutlined, SunOutlined } from '@ant-design/icons';
 import { Button, Dropdown, Tooltip } from 'antd';
-import { type Appearance, usePreferences } from '../hooks/usePreferences';
+import { type Appearance, usePreferences, type Zone } from '../hooks/usePreferences';
 import { useI18n } from '../i18n';
+
+const zones: Zone[] = ['mine', 'task', 'utc'];
+const ownZone = Intl.DateTimeFormat().resolvedOptions().timeZone;
 
 export function Controls() {
     const { t } = useI18n();
-    const { language, setLanguage, appearance, setAppearance, dark } = usePreferences();
+    const { language, setLanguage, appearance, setAppearance, dark, zone, setZone } = usePreferences();
     return (
         <>
             <Tooltip title={language === 'en' ? '切换到中文' : 'Switch to English'}>
@@ -19,6 +22,19 @@ export function Controls() {
                     {language === 'en' ? '中文' : 'EN'}
                 </Button>
             </Tooltip>
+            <Dropdown
+                trigger={['click']}
+                menu={{
+                    selectable: true,
+                    selectedKeys: [zone],
+                    onClick: ({ key }) => setZone(key as Zone),
+                    items: zones.map((key) => ({ key, label: t(`zone.${key}`, { zone: ownZone }) })),
+                }}
+            >
+                <Button type="text" className="zone" aria-label={t('zone.title')} icon={<GlobalOutlined />}>
+                    {zone === 'utc' && 'UTC'}
+                </Button>
+            </Dropdown>
             <Dropdown
                 trigger={['click']}
                 menu={{

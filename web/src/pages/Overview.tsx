@@ -9,6 +9,7 @@ import { Loaded, ProblemNote } from '../components/States';
 import { formatMs, formatNumber } from '../format';
 import { useData } from '../hooks/useData';
 import { usePalette } from '../hooks/usePalette';
+import { usePreferences } from '../hooks/usePreferences';
 import { type LiveSeries, useSeries } from '../hooks/useSeries';
 import { useI18n } from '../i18n';
 import { Backlog } from './overview/Backlog';
@@ -20,6 +21,7 @@ import { RecentFailures } from './overview/RecentFailures';
 
 function Throughput({ series }: { series: LiveSeries }) {
     const { t } = useI18n();
+    const utc = usePreferences().zone === 'utc';
     const palette = usePalette();
     const option = useMemo(
         () =>
@@ -45,14 +47,16 @@ function Throughput({ series }: { series: LiveSeries }) {
                     },
                 ],
                 (value) => (value >= 10 || value === 0 ? String(Math.round(value)) : value.toFixed(1)),
+                { utc },
             ),
-        [palette, series.rates, t],
+        [palette, series.rates, t, utc],
     );
     return <Chart option={option} label={t('overview.throughput')} />;
 }
 
 function Latency({ series }: { series: LiveSeries }) {
     const { t } = useI18n();
+    const utc = usePreferences().zone === 'utc';
     const palette = usePalette();
     const option = useMemo(() => {
         const line = (
@@ -73,9 +77,9 @@ function Latency({ series }: { series: LiveSeries }) {
                 line(t('overview.runP99'), palette.accent, (p) => p.run_p99_ms),
             ],
             (value) => formatMs(value),
-            { logarithmic: true },
+            { logarithmic: true, utc },
         );
-    }, [palette, series, t]);
+    }, [palette, series, t, utc]);
     if (series.problem) return <ProblemNote problem={series.problem} />;
     return <Chart option={option} label={t('overview.latency')} />;
 }
@@ -84,6 +88,7 @@ export default function Overview() {
     const { t, locale } = useI18n();
     const metrics = useData((signal) => api.metrics(signal), [], { everyMs: 2_000 });
     const series = useSeries(metrics.data);
+    const ended = series.points.reduce((sum, { completed, failed }) => sum + completed + failed, 0);
     return (
         <>
             <PageHeader
@@ -91,7 +96,8 @@ export default function Overview() {
                 about={
                     metrics.data &&
                     t('overview.about', {
-                        total: formatNumber(metrics.data.tasks_total, locale),
+                        count: ended,
+                        total: formatNumber(ended, locale),
                         uptime: formatMs(metrics.data.scheduler_uptime * 1_000),
                     })
                 }

@@ -2,6 +2,7 @@
 import { DownloadOutlined } from '@ant-design/icons';
 import { Button, Card, DatePicker, Segmented, Table, type TableProps } from 'antd';
 import dayjs from 'dayjs';
+import utc from 'dayjs/plugin/utc';
 import { useMemo } from 'react';
 import { useSearchParams } from 'react-router-dom';
 import { api, type StatisticsQuery } from '../api/client';
@@ -12,11 +13,13 @@ import { PageHeader } from '../components/PageHeader';
 import { Stat } from '../components/Stat';
 import { EmptyNote, Loaded } from '../components/States';
 import { saveBlob } from '../download';
-import { formatMs, formatNumber, formatPercent } from '../format';
+import { formatMs, formatNumber, formatPercent, inZone, shownZone } from '../format';
 import { useAct } from '../hooks/useAct';
 import { useData } from '../hooks/useData';
 import { usePalette } from '../hooks/usePalette';
 import { useI18n } from '../i18n';
+
+dayjs.extend(utc);
 
 const groups = ['day', 'hour', 'task', 'type', 'worker'] as const;
 const ranges = { day: 1, week: 7, month: 30, quarter: 90 } as const;
@@ -34,7 +37,7 @@ const hourMs = 3_600_000;
 // Hours as the reader's clock tells them; days are days of UTC and have no hour to tell.
 function nameOf(row: Statistic, by: string, locale: string): string {
     if (by !== 'hour') return row.name || row.key;
-    return new Date(row.key).toLocaleString(locale, {
+    return inZone(new Date(row.key), locale, {
         day: '2-digit',
         month: '2-digit',
         hour: '2-digit',
@@ -160,8 +163,9 @@ function Today() {
     const { t, locale } = useI18n();
     const both = useData(
         async (signal) => {
-            const midnight = dayjs().startOf('day');
-            const now = dayjs().startOf('hour');
+            const clock = shownZone() === 'UTC' ? dayjs.utc() : dayjs();
+            const midnight = clock.startOf('day');
+            const now = clock.startOf('hour');
             if (!now.isAfter(midnight)) return undefined;
             const between = async (back: number) => {
                 const from = midnight.subtract(back, 'day').toISOString();
@@ -171,18 +175,14 @@ function Today() {
             const [today, yesterday] = await Promise.all([between(0), between(1)]);
             return { today, yesterday, until: now.toISOString() };
         },
-        [],
+        [shownZone()],
         { everyMs: 60_000 },
     );
     if (!both.data) return null;
     const { today, yesterday, until } = both.data;
     const rate = ({ success, failed }: Sum) => (success + failed > 0 ? success / (success + failed) : null);
     const beside = (text: string) => t('statistics.yesterday', { value: text });
-    const clock = new Date(until).toLocaleTimeString(locale, {
-        hour: '2-digit',
-        minute: '2-digit',
-        hourCycle: 'h23',
-    });
+    const clock = inZone(new Date(until), locale, { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' });
     return (
         <div className="stats today" data-testid="today">
             <Stat

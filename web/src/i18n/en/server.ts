@@ -78,6 +78,7 @@ export const server = {
     'metric.run_lateness_seconds': 'How late its last due run is, in seconds',
     'metric.store_commit_p99_seconds': 'Time that the store takes for a commit, P99, in seconds',
     'metric.task_dispatch_failure_rate': 'Share of attempts lost with their worker in the last five minutes',
+    'metric.task_failed_runs': 'Runs of the task that failed for good in the last five minutes',
     'metric.task_failure_rate': 'Share of executions that failed for good in the last five minutes',
     'metric.task_retry_rate': 'Share of attempts that are repeated, of the last five minutes',
     'metric.task_scheduling_delay_p99_seconds': 'Delay between ready and sent to a worker, P99, in seconds',

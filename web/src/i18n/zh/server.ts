@@ -67,6 +67,7 @@ export const server = {
     'metric.run_lateness_seconds': '最近一次到期运行的延迟（秒）',
     'metric.store_commit_p99_seconds': '存储提交耗时 P99（秒）',
     'metric.task_dispatch_failure_rate': '最近五分钟随工作节点丢失的尝试占比',
+    'metric.task_failed_runs': '该任务最近五分钟内最终失败的次数',
     'metric.task_failure_rate': '最近五分钟最终失败的执行占比',
     'metric.task_retry_rate': '最近五分钟需要重试的尝试占比',
     'metric.task_scheduling_delay_p99_seconds': '从就绪到分派的延迟 P99（秒）',

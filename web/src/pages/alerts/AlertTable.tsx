@@ -4,7 +4,7 @@ import { Dropdown, Form, Input, Modal, Table, type TableProps, Tooltip } from 'a
 import { useState } from 'react';
 import { Link } from 'react-router-dom';
 import { api } from '../../api/client';
-import type { Alert } from '../../api/observe';
+import type { Alert, AlertMetric } from '../../api/observe';
 import { RowButton } from '../../components/RowButton';
 import { EmptyNote } from '../../components/States';
 import { Badge, SeverityTag } from '../../components/StatusTag';
@@ -15,7 +15,7 @@ import { useData } from '../../hooks/useData';
 import { useFirstField } from '../../hooks/useFirstField';
 import { usePalette } from '../../hooks/usePalette';
 import { useI18n } from '../../i18n';
-import { alertText, valueText } from './alertText';
+import { alertText, subjectText, valueText } from './alertText';
 
 export const silences = ['15m', '1h', '8h', '24h'] as const;
 
@@ -65,15 +65,22 @@ function AcknowledgeDialog({
 // What is hit, one click away.
 const pagesOf = { task: '/tasks/', worker: '/workers/', queue: '/queues/' } as const;
 
-function SubjectLink({ alert }: { alert: Alert }) {
-    const { t } = useI18n();
+type Kinds = Map<string, AlertMetric['subject']>;
+
+// What the metrics tell apart: tasks, workers or queues.
+function useKinds(): Kinds {
     const metrics = useData((signal) => api.alertMetrics(signal), []);
-    const kind = metrics.data?.items.find(({ name }) => name === alert.metric)?.subject;
+    return new Map(metrics.data?.items.map(({ name, subject }) => [name, subject]));
+}
+
+function SubjectLink({ alert, kinds }: { alert: Alert; kinds: Kinds }) {
+    const { t } = useI18n();
+    const kind = kinds.get(alert.metric);
     if (!alert.subject || !kind) return null;
     const names = { task: t('task.task'), worker: t('worker.worker'), queue: t('queue.queue') };
     return (
         <Link className="small" to={pagesOf[kind] + encodeURIComponent(alert.subject)}>
-            {names[kind]}: {alert.subject}
+            {names[kind]}: {subjectText(alert)}
         </Link>
     );
 }
@@ -82,6 +89,7 @@ function useColumns(
     acknowledge: (alert: Alert) => void,
     silence: (alert: Alert, duration: string) => void,
     over: boolean,
+    kinds: Kinds,
 ): TableProps<Alert>['columns'] {
     const { t, locale } = useI18n();
     const palette = usePalette();
@@ -100,7 +108,7 @@ function useColumns(
                     <Tooltip title={<span lang="en">{alert.message}</span>}>
                         <span className="muted small">{alertText(alert, t, locale)}</span>
                     </Tooltip>
-                    <SubjectLink alert={alert} />
+                    <SubjectLink alert={alert} kinds={kinds} />
                 </div>
             ),
         },
@@ -127,15 +135,24 @@ function useColumns(
             ),
         },
         {
-            title: over ? t('alert.valueAtEnd') : t('alert.value'),
-            render: (_, alert) => (
-                <span className="number nowrap">
-                    {valueText(alert.metric, alert.value, locale)}{' '}
-                    <span className="muted">
-                        ({alert.operator} {valueText(alert.metric, alert.threshold, locale)})
-                    </span>
-                </span>
-            ),
+            title: over ? t('alert.valueFired') : t('alert.value'),
+            render: (_, alert) => {
+                const fired = valueText(alert.metric, alert.firing_value, locale);
+                const value = over ? fired : valueText(alert.metric, alert.value, locale);
+                return (
+                    <div className="two-lines">
+                        <span className="number nowrap">
+                            {value}{' '}
+                            <span className="muted">
+                                ({alert.operator} {valueText(alert.metric, alert.threshold, locale)})
+                            </span>
+                        </span>
+                        {!over && alert.state === 'firing' && fired !== value && (
+                            <span className="muted small nowrap">{t('alert.firedAt', { value: fired })}</span>
+                        )}
+                    </div>
+                );
+            },
             responsive: ['md'],
         },
         {
@@ -211,7 +228,13 @@ export function AlertTable({ alerts, changed, empty, emptyText, over = false }: 
         )
             changed();
     };
-    const columns = useColumns(setAcknowledging, (alert, duration) => void silence(alert, duration), over);
+    const kinds = useKinds();
+    const columns = useColumns(
+        setAcknowledging,
+        (alert, duration) => void silence(alert, duration),
+        over,
+        kinds,
+    );
     return (
         <>
             <Table

@@ -2,12 +2,19 @@
 import { App, Form, Input, InputNumber, Modal, Select } from 'antd';
 import { useState } from 'react';
 import { api, asProblem, type Problem } from '../../api/client';
-import { type AlertRule, type AlertRuleFields, operators, type Severity } from '../../api/observe';
+import {
+    type AlertRule,
+    type AlertRuleFields,
+    type Operator,
+    operators,
+    type Severity,
+} from '../../api/observe';
 import { ProblemAlert } from '../../components/Problems';
 import { useData } from '../../hooks/useData';
 import { useFirstField } from '../../hooks/useFirstField';
 import { useI18n } from '../../i18n';
 import { isRatio, isSeconds, metricText } from './alertText';
+import { SubjectChoice } from './SubjectChoice';
 
 interface Props {
     rule?: AlertRule; // Absent: a new one.
@@ -18,6 +25,13 @@ interface Props {
 type Answers = AlertRuleFields & { name: string };
 
 const severities: Severity[] = ['info', 'warning', 'critical'];
+
+// Whether a condition on something that is never below 0, and as a share never above 1, says anything.
+function isNonsense(operator: Operator, threshold: number, most?: number): 'never' | 'always' | undefined {
+    if ((threshold === 0 && operator === '<') || (threshold === most && operator === '>')) return 'never';
+    if ((threshold === 0 && operator === '>=') || (threshold === most && operator === '<=')) return 'always';
+    return undefined;
+}
 
 const shownRule = (rule: AlertRule): AlertRule =>
     isRatio(rule.metric) ? { ...rule, threshold: Number((rule.threshold * 100).toFixed(4)) } : rule;
@@ -37,12 +51,15 @@ export function RuleForm({ rule, onClose, changed }: Props) {
     const ratio = isRatio(metric ?? '');
     const rules = useData((signal) => api.alertRules(signal), []);
 
+    const only = { task: t('alert.onlyTask'), queue: t('alert.onlyQueue'), worker: t('alert.onlyWorker') };
+
     const save = async ({ name, channels: chosenChannels, ...fields }: Answers) => {
         try {
             // Shown as percent, kept as a part of one.
             if (ratio) fields.threshold = Number((fields.threshold / 100).toFixed(6));
-            await api.saveAlertRule(rule?.name ?? name.trim(), {
+            await api.saveAlertRule(rule?.name ?? name.trim(), rule?.version, {
                 ...fields,
+                subject: chosen?.subject ? (fields.subject ?? '') : '',
                 description: fields.description ?? '',
                 enabled: rule?.enabled ?? true,
                 ...(chosenChannels?.length ? { channels: chosenChannels } : {}),
@@ -64,7 +81,14 @@ export function RuleForm({ rule, onClose, changed }: Props) {
             onCancel={onClose}
             afterOpenChange={first.afterOpenChange}
         >
-            {problem && <ProblemAlert problem={problem} />}
+            {problem && (
+                <ProblemAlert
+                    problem={problem}
+                    headline={
+                        problem.status === 412 && rule ? t('alert.changed', { name: rule.name }) : undefined
+                    }
+                />
+            )}
             <Form<Answers>
                 form={form}
                 layout="vertical"
@@ -96,25 +120,52 @@ export function RuleForm({ rule, onClose, changed }: Props) {
                     name="metric"
                     label={t('alert.metric')}
                     rules={required}
-                    extra={metric && metricText(metric, t, chosen?.help)}
+                    extra={metric && <code>{metric}</code>}
                 >
-                    <Select showSearch options={metrics.data?.items.map(({ name }) => ({ value: name }))} />
+                    <Select
+                        showSearch
+                        filterOption={(typed, option) =>
+                            `${option?.value} ${option?.label}`.toLowerCase().includes(typed.toLowerCase())
+                        }
+                        options={metrics.data?.items.map(({ name, help }) => ({
+                            value: name,
+                            label: metricText(name, t, help),
+                        }))}
+                    />
                 </Form.Item>
+                {chosen?.subject && (
+                    <Form.Item name="subject" label={only[chosen.subject]} key={chosen.subject}>
+                        <SubjectChoice kind={chosen.subject} />
+                    </Form.Item>
+                )}
                 <div className="form-three">
                     <Form.Item name="operator" label={t('alert.operator')} rules={required}>
-                        <Select options={operators.map((value) => ({ value }))} />
+                        <Select
+                            options={operators.map((value) => ({ value, label: t(`operator.${value}`) }))}
+                        />
                     </Form.Item>
                     <Form.Item
                         name="threshold"
                         label={t('alert.threshold')}
+                        dependencies={['operator', 'metric']}
                         rules={[
                             ...required,
-                            ...(ratio
-                                ? [{ type: 'number' as const, min: 0, max: 100, message: t('alert.percent') }]
-                                : []),
+                            ratio
+                                ? { type: 'number', min: 0, max: 100, message: t('alert.percent') }
+                                : { type: 'number', min: 0, message: t('alert.thresholdLeast') },
+                            ({ getFieldValue }) => ({
+                                validator: async (_, threshold: number) => {
+                                    const operator = getFieldValue('operator') as Operator;
+                                    const wrong = isNonsense(operator, threshold, ratio ? 100 : undefined);
+                                    if (wrong === 'never') throw new Error(t('alert.thresholdNever'));
+                                    if (wrong === 'always') throw new Error(t('alert.thresholdAlways'));
+                                },
+                            }),
                         ]}
                     >
                         <InputNumber
+                            min={0}
+                            max={ratio ? 100 : undefined}
                             style={{ width: '100%' }}
                             addonAfter={ratio ? '%' : isSeconds(metric ?? '') ? 's' : undefined}
                         />

@@ -8,12 +8,12 @@ import { ActButton } from '../../components/ActButton';
 import { EmptyNote } from '../../components/States';
 import { Badge, SeverityTag } from '../../components/StatusTag';
 import { Ago } from '../../components/Time';
-import { formatNumber, formatSpan } from '../../format';
+import { formatSpan } from '../../format';
 import { useAct } from '../../hooks/useAct';
 import { usePalette } from '../../hooks/usePalette';
 import { useI18n } from '../../i18n';
 import { silences } from './AlertTable';
-import { conditionText, ruleText } from './alertText';
+import { conditionText, ruleText, valueText } from './alertText';
 import { RuleForm } from './RuleForm';
 
 const fieldsOf = ({
@@ -21,6 +21,7 @@ const fieldsOf = ({
     metric,
     operator,
     threshold,
+    subject,
     duration,
     severity,
     enabled,
@@ -30,6 +31,7 @@ const fieldsOf = ({
     metric,
     operator,
     threshold,
+    subject,
     duration,
     severity,
     enabled,
@@ -46,7 +48,7 @@ function useRuleActions(changed: () => void) {
         enable: (rule: AlertRule, enabled: boolean) => {
             const call = () =>
                 run(t('alert.ruleSaved', { name: rule.name }), () =>
-                    api.saveAlertRule(rule.name, { ...fieldsOf(rule), enabled }),
+                    api.saveAlertRule(rule.name, rule.version, { ...fieldsOf(rule), enabled }),
                 );
             if (enabled) return void call();
             confirm(
@@ -69,7 +71,10 @@ function useRuleActions(changed: () => void) {
                     what: t('alert.deleteWhat'),
                     ok: t('action.delete'),
                 },
-                () => run(t('alert.ruleDeleted', { name: rule.name }), () => api.deleteAlertRule(rule.name)),
+                () =>
+                    run(t('alert.ruleDeleted', { name: rule.name }), () =>
+                        api.deleteAlertRule(rule.name, rule.version),
+                    ),
             ),
     };
 }
@@ -122,11 +127,7 @@ function useColumns(edit: (rule: AlertRule) => void, changed: () => void): Table
         },
         {
             title: t('alert.condition'),
-            render: (_, rule) => (
-                <Tooltip title={conditionText(rule, t, locale)}>
-                    <code>{`${rule.metric} ${rule.operator} ${rule.threshold} · ${rule.duration}`}</code>
-                </Tooltip>
-            ),
+            render: (_, rule) => <Tooltip title={rule.metric}>{conditionText(rule, t, locale)}</Tooltip>,
             responsive: ['md'],
         },
         {
@@ -154,7 +155,9 @@ function useColumns(edit: (rule: AlertRule) => void, changed: () => void): Table
         {
             title: t('alert.value'),
             align: 'right',
-            render: (_, { value }) => <span className="number">{formatNumber(value, locale, 3)}</span>,
+            render: (_, { metric, value }) => (
+                <span className="number nowrap">{valueText(metric, value, locale)}</span>
+            ),
             responsive: ['md'],
         },
         {

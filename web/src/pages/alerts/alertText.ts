@@ -1,6 +1,6 @@
 // Alerts and rules as sentences in the reader's language.
 import type { Alert, AlertRule } from '../../api/observe';
-import { formatMs, formatNumber, formatPercent } from '../../format';
+import { formatMs, formatNumber, formatPercent, formatSpan } from '../../format';
 import { isTextKey, type Translate, translate } from '../../i18n';
 
 // `otherwise` is for a metric that this console does not know, because the server is newer.
@@ -19,6 +19,10 @@ export function valueText(metric: string, value: number | null, locale: string):
     return formatNumber(value, locale, 3);
 }
 
+// A task by its name; whatever has none by its id.
+export const subjectText = ({ subject, subject_name: name }: Pick<Alert, 'subject' | 'subject_name'>) =>
+    name || subject;
+
 type Condition = Pick<Alert, 'metric' | 'operator' | 'threshold'>;
 
 const namesOf = ({ metric, operator, threshold }: Condition, t: Translate, locale: string) => ({
@@ -33,11 +37,16 @@ export function alertText(alert: Alert, t: Translate, locale: string): string {
     // The value of one that is over does not fulfil the condition any more, and says nothing of why it fired.
     const text =
         alert.state === 'resolved' ? t('alert.textOver', names) : t('alert.text', { ...names, value });
-    return alert.subject ? t('alert.textOf', { subject: alert.subject, text }) : text;
+    return alert.subject ? t('alert.textOf', { subject: subjectText(alert), text }) : text;
 }
 
 export function conditionText(rule: AlertRule, t: Translate, locale: string): string {
-    return t('alert.conditionText', { ...namesOf(rule, t, locale), duration: rule.duration });
+    const names = namesOf(rule, t, locale);
+    const text =
+        rule.duration === '0s'
+            ? t('alert.conditionNow', names)
+            : t('alert.conditionText', { ...names, duration: formatSpan(rule.duration) });
+    return rule.subject ? t('alert.conditionOf', { subject: rule.subject, text }) : text;
 }
 
 // A built-in rule says what it is for in the reader's language, unless somebody has described it anew.

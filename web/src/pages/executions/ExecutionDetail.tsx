@@ -1,7 +1,7 @@
 // One execution: how it went, what came out, what it wrote, and why it waits if it does.
 import { CloseCircleOutlined, FormOutlined, RedoOutlined } from '@ant-design/icons';
 import { Card, Progress, Tag } from 'antd';
-import { useState } from 'react';
+import { useEffect, useState } from 'react';
 import { Link, useParams } from 'react-router-dom';
 import { api, isFinished } from '../../api/client';
 import { type Execution, isRun } from '../../api/types';
@@ -13,12 +13,15 @@ import { JsonBox } from '../../components/JsonBox';
 import { PageHeader } from '../../components/PageHeader';
 import { Loaded } from '../../components/States';
 import { StatusTag } from '../../components/StatusTag';
-import { Moment, RunTime } from '../../components/Time';
+import { Moment, RunTime, Took } from '../../components/Time';
 import { useAct } from '../../hooks/useAct';
 import { useData } from '../../hooks/useData';
+import { usePreferences } from '../../hooks/usePreferences';
+import { TaskZone } from '../../hooks/useTaskZone';
 import { useI18n } from '../../i18n';
 import { reasonText } from '../../i18n/said';
 import { RunFlow } from '../flow/RunFlow';
+import { zoneOf } from '../tasks/zones';
 import { AttemptTimeline } from './AttemptTimeline';
 import { LogView } from './LogView';
 import { PartOf } from './PartOf';
@@ -103,15 +106,20 @@ function Actions({ execution, changed }: { execution: Execution; changed: () => 
 
 function Outcome({ execution }: { execution: Execution }) {
     const { t } = useI18n();
+    // Whoever cancelled it did not make a mistake.
+    const cancelled = execution.status === 'cancelled';
+    const said = execution.error?.message;
     return (
         <Card size="small" className="span-6" title={t('execution.outcome')}>
             {execution.error && (
-                <div className="outcome-error" data-testid="error">
+                <div className={cancelled ? 'outcome-part' : 'outcome-error'} data-testid="error">
                     <div className="muted small">
-                        {t('execution.error')} · {reasonText(execution.error, t)} ·{' '}
-                        <code>{execution.error.code}</code>
+                        {cancelled
+                            ? t('execution.cancelledBy')
+                            : `${t('execution.error')} · ${reasonText(execution.error, t)} · `}
+                        {!cancelled && <code>{execution.error.code}</code>}
                     </div>
-                    <pre className="preformatted">{execution.error.message}</pre>
+                    {said && <pre className="preformatted">{said}</pre>}
                 </div>
             )}
             {execution.result && (
@@ -184,17 +192,23 @@ function ExecutionPage({ execution, reload }: { execution: Execution; reload: ()
                                 </Link>
                             )}
                         </Field>
-                        <Field label={t('execution.took')}>
+                        <Field label={execution.attempt > 1 ? t('execution.lastTook') : t('execution.took')}>
                             <RunTime execution={execution} />
+                        </Field>
+                        <Field label={t('execution.total')}>
+                            <Took from={execution.created_at} to={execution.finished_at} />
                         </Field>
                         <Field label={t('execution.due')}>
                             <Moment at={execution.scheduled_at} />
                         </Field>
                         <Field label={t('execution.counts')}>
-                            {t('execution.countsOf', {
-                                failures: execution.failures,
-                                losses: execution.losses,
-                            })}
+                            {[
+                                execution.failures > 0 &&
+                                    t('execution.failuresOf', { count: execution.failures }),
+                                execution.losses > 0 && t('execution.lossesOf', { count: execution.losses }),
+                            ]
+                                .filter(Boolean)
+                                .join(', ') || t('execution.noFailures')}
                         </Field>
                         {Object.keys(execution.metadata ?? {}).length > 0 && (
                             <Field label={t('list.metadataLabel')}>
@@ -223,15 +237,31 @@ function ExecutionPage({ execution, reload }: { execution: Execution; reload: ()
     );
 }
 
+// While it runs its handler tells how far it is, of which there is no event.
+const followMs = 1_000;
+const lookMs = 5_000;
+
 function ExecutionOf({ id }: { id: string }) {
+    const [running, setRunning] = useState(false);
     const execution = useData((signal) => api.execution(id, signal), [id], {
         topics: ['task'],
         concerns: (event) => event.execution_id === id,
-        everyMs: 5_000,
+        everyMs: running ? followMs : lookMs,
     });
+    const recurring = execution.data && execution.data.origin !== 'once' ? execution.data.task_id : '';
+    const { zone } = usePreferences();
+    const task = useData((signal) => api.task(recurring, signal), [recurring], {
+        paused: zone !== 'task' || !recurring,
+    });
+    const status = execution.data?.status;
+    useEffect(() => setRunning(status === 'running'), [status]);
     return (
         <Loaded of={execution}>
-            {(data) => <ExecutionPage execution={data} reload={execution.reload} />}
+            {(data) => (
+                <TaskZone value={task.data && zoneOf(task.data)}>
+                    <ExecutionPage execution={data} reload={execution.reload} />
+                </TaskZone>
+            )}
         </Loaded>
     );
 }

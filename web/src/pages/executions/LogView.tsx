@@ -6,12 +6,14 @@ import { isFinished } from '../../api/client';
 import type { Execution } from '../../api/types';
 import { EmptyNote, ProblemNote } from '../../components/States';
 import { saveText } from '../../download';
+import { inZone } from '../../format';
 import { useLog } from '../../hooks/useLog';
 import { useI18n } from '../../i18n';
 
 const nearEndPixels = 40;
 
-const clock = (at: string, locale: string) => new Date(at).toLocaleTimeString(locale, { hourCycle: 'h23' });
+const clockFormat = { hour: '2-digit', minute: '2-digit', second: '2-digit', hourCycle: 'h23' } as const;
+const clock = (at: string, locale: string) => inZone(new Date(at), locale, clockFormat);
 
 export function LogView({ execution }: { execution: Execution }) {
     const { t, locale } = useI18n();

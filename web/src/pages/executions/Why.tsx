@@ -13,6 +13,10 @@ export function Why({ execution }: { execution: Execution }) {
         everyMs: 3_000,
     });
     if (!why.data) return null;
+    // Of one that does what it should there is nothing to explain, only to say.
+    if (why.data.code === 'running') {
+        return <p className="muted why-runs">{explanationText(why.data, t, locale)}</p>;
+    }
     return (
         <Alert
             className="why"

@@ -6,7 +6,7 @@ import { ProblemWords } from '../../components/Problems';
 import { formatNumber } from '../../format';
 import { useAct } from '../../hooks/useAct';
 import { useEach } from '../../hooks/useEach';
-import { useI18n } from '../../i18n';
+import { type TextKey, useI18n } from '../../i18n';
 
 // What the server takes in one call, and how many calls may be made before a person decides again.
 const sweepLimit = 1_000;
@@ -60,11 +60,15 @@ export function useBulk(done: () => void) {
     const { message, notification } = App.useApp();
     const { complain, confirm } = useAct();
     const each = useEach(done);
-    const sweep = async (filter: ExecutionFilter, call: (query: SweepQuery) => Promise<Sweep>) => {
+    const sweep = async (
+        filter: ExecutionFilter,
+        call: (query: SweepQuery) => Promise<Sweep>,
+        said: TextKey,
+    ) => {
         const { matched, changed, more, why, error } = await sweepAll(filter, call);
         if (error) complain(error);
         else if (matched === 0) void message.info(t('bulk.nothing'));
-        if (changed > 0 && !more) void message.success(t('bulk.done', { count: changed }));
+        if (changed > 0 && !more) void message.success(t(said, { count: changed }));
         if (changed > 0 && more) {
             notification.warning({
                 message: t('bulk.more', { count: changed }),
@@ -110,7 +114,7 @@ export function useBulk(done: () => void) {
                     ok: t('action.retry'),
                     danger: false,
                 },
-                () => each(items, ({ id }) => api.retryExecution(id)),
+                () => each(items, ({ id }) => api.retryExecution(id), 'bulk.retried'),
             ),
         cancel: (items: Execution[]) =>
             confirm(
@@ -119,7 +123,7 @@ export function useBulk(done: () => void) {
                     what: t('bulk.cancelWhat'),
                     ok: t('action.cancel'),
                 },
-                () => each(items, ({ id }) => api.cancelExecution(id)),
+                () => each(items, ({ id }) => api.cancelExecution(id), 'bulk.cancelled'),
             ),
         retryMatching: async (filter: ExecutionFilter) => {
             const possible = within(filter, ['failed', 'cancelled']);
@@ -127,7 +131,7 @@ export function useBulk(done: () => void) {
             const what = await asked(possible, 'failed', t('bulk.retryAllWhat'));
             if (!what) return;
             confirm({ title: t('bulk.retryAll'), what, ok: t('action.retry'), danger: false }, () =>
-                sweep(possible, api.retryMatching),
+                sweep(possible, api.retryMatching, 'bulk.retried'),
             );
         },
         cancelMatching: async (filter: ExecutionFilter) => {
@@ -136,7 +140,7 @@ export function useBulk(done: () => void) {
             const what = await asked(possible, unfinished.join(','), t('bulk.cancelAllWhat'));
             if (!what) return;
             confirm({ title: t('bulk.cancelAll'), what, ok: t('action.cancel') }, () =>
-                sweep(possible, api.cancelMatching),
+                sweep(possible, api.cancelMatching, 'bulk.cancelled'),
             );
         },
     };

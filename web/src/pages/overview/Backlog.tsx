@@ -71,7 +71,8 @@ function QueueWhy({ name }: { name: string }) {
 function ByQueue({ queues }: { queues: Queue[] }) {
     const { t } = useI18n();
     const palette = usePalette();
-    const bars = [...queues]
+    const bars = queues
+        .filter(({ waiting }) => waiting > 0)
         .sort((a, b) => b.waiting - a.waiting)
         .slice(0, shownMax)
         .map((queue) => ({
@@ -136,7 +137,7 @@ export function Backlog({ metrics }: { metrics: Data<Metrics> }) {
             ) : (
                 <Loaded of={queues}>
                     {({ items }) =>
-                        items.length > 0 ? (
+                        items.some(({ waiting }) => waiting > 0) ? (
                             <ByQueue queues={items} />
                         ) : (
                             <EmptyNote

@@ -6,6 +6,7 @@ import type { Severity } from '../../api/observe';
 import { useFiring } from '../../hooks/useFiring';
 import { usePalette } from '../../hooks/usePalette';
 import { useI18n } from '../../i18n';
+import { subjectText } from '../alerts/alertText';
 
 const worstFirst: Severity[] = ['critical', 'warning', 'info'];
 
@@ -15,7 +16,7 @@ export function Firing() {
     const firing = useFiring();
     const worst = worstFirst.find((each) => firing.some(({ severity }) => severity === each));
     if (!worst) return null;
-    const rules = [...new Set(firing.map(({ rule }) => rule))];
+    const hit = firing.map((alert) => (alert.subject ? `${alert.rule} (${subjectText(alert)})` : alert.rule));
     return (
         <Link
             to="/alerts"
@@ -25,7 +26,7 @@ export function Firing() {
         >
             <AlertOutlined />
             <b>{t('alert.firingNow', { count: firing.length })}</b>
-            <span className="firing-rules">{rules.join(', ')}</span>
+            <span className="firing-rules">{[...new Set(hit)].join(', ')}</span>
             <RightOutlined />
         </Link>
     );

@@ -12,17 +12,23 @@ import { useI18n, type Translate } from '../../i18n';
 import type { Palette } from '../../theme';
 
 // Of the hour that the server kept, else of everything since the leader began.
-function successRate(metrics: Metrics, series: LiveSeries): { rate: number | null; hour: boolean } {
+function successRate(
+    metrics: Metrics,
+    series: LiveSeries,
+): { rate: number | null; hour: boolean; count: number } {
     const sum = (pick: (p: LiveSeries['points'][number]) => number) =>
         series.points.reduce((s, p) => s + pick(p), 0);
     const hour = series.points.length > 0;
     const good = hour ? sum((p) => p.completed) : metrics.tasks_completed;
     const bad = hour ? sum((p) => p.failed) : metrics.tasks_failed;
-    return { rate: good + bad > 0 ? good / (good + bad) : null, hour };
+    return { rate: good + bad > 0 ? good / (good + bad) : null, hour, count: good + bad };
 }
 
-function rateColour(rate: number | null, palette: Palette): string | undefined {
-    if (rate === null) return undefined;
+// Of a handful of runs one failure is no reason to be red.
+const runsMin = 20;
+
+function rateColour(rate: number | null, count: number, palette: Palette): string | undefined {
+    if (rate === null || count < runsMin) return undefined;
     if (rate >= 0.99) return palette.status.success;
     return rate >= 0.9 ? palette.status.retrying : palette.status.failed;
 }
@@ -40,7 +46,7 @@ export function Numbers({ metrics, series }: { metrics: Metrics; series: LiveSer
     const palette = usePalette();
     const feed = useSyncExternalStore(live.watchState, live.state);
     const status = useData((signal) => api.status(signal), [], { topics: ['leader'], everyMs: 5_000 });
-    const { rate, hour } = successRate(metrics, series);
+    const { rate, hour, count } = successRate(metrics, series);
     const last = series.rates[series.rates.length - 1];
     const throughput = last ? last.completed + last.failed : metrics.task_throughput;
     const waiting = metrics.tasks_pending + metrics.tasks_scheduled;
@@ -55,7 +61,7 @@ export function Numbers({ metrics, series }: { metrics: Metrics; series: LiveSer
             <Stat
                 label={t('overview.successRate')}
                 value={formatPercent(rate)}
-                colour={rateColour(rate, palette)}
+                colour={rateColour(rate, count, palette)}
                 detail={hour ? t('overview.lastHour') : t('overview.sinceStart')}
                 to="/executions?status=failed"
             />
@@ -68,7 +74,11 @@ export function Numbers({ metrics, series }: { metrics: Metrics; series: LiveSer
             <Stat
                 label={t('overview.waiting')}
                 value={formatNumber(waiting, locale)}
-                detail={t('overview.retrying', { count: formatNumber(metrics.tasks_retrying, locale) })}
+                detail={
+                    metrics.tasks_retrying > 0
+                        ? t('overview.retrying', { count: metrics.tasks_retrying })
+                        : t('overview.noneRetrying')
+                }
                 to="/executions?status=pending,scheduled,retrying"
             />
             <Stat

@@ -16,6 +16,7 @@ import { Badge, WorkerTag } from '../../components/StatusTag';
 import { formatMs, formatNumber } from '../../format';
 import { useData } from '../../hooks/useData';
 import { usePalette } from '../../hooks/usePalette';
+import { usePreferences } from '../../hooks/usePreferences';
 import { useI18n } from '../../i18n';
 import { ExecutionTable } from '../executions/ExecutionTable';
 import { LimitsDialog } from './LimitsDialog';
@@ -34,6 +35,7 @@ interface Depth {
 // No scheduler keeps the past of each queue; the page keeps what it has seen.
 function DepthChart({ queue }: { queue: Queue }) {
     const { t, locale } = useI18n();
+    const utc = usePreferences().zone === 'utc';
     const palette = usePalette();
     const [seen, setSeen] = useState<Depth[]>([]);
     useEffect(() => {
@@ -60,8 +62,9 @@ function DepthChart({ queue }: { queue: Queue }) {
                     },
                 ],
                 (value) => formatNumber(value, locale),
+                { utc },
             ),
-        [seen, palette, t, locale],
+        [seen, palette, t, locale, utc],
     );
     return <Chart option={option} height={180} label={t('queuePage.depth')} />;
 }

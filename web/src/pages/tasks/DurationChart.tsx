@@ -7,10 +7,12 @@ import { dotChart } from '../../components/chartOptions';
 import { EmptyNote } from '../../components/States';
 import { formatMs, formatTime } from '../../format';
 import { usePalette } from '../../hooks/usePalette';
+import { usePreferences } from '../../hooks/usePreferences';
 import { useI18n } from '../../i18n';
 
 export function DurationChart({ runs }: { runs: Execution[] }) {
     const { t, locale } = useI18n();
+    const utc = usePreferences().zone === 'utc';
     const palette = usePalette();
     const navigate = useNavigate();
     const ended = useMemo(() => runs.filter((run) => run.started_at && run.finished_at), [runs]);
@@ -29,8 +31,9 @@ export function DurationChart({ runs }: { runs: Execution[] }) {
                     };
                 }),
                 formatMs,
+                { utc },
             ),
-        [ended, palette, locale, t],
+        [ended, palette, locale, t, utc],
     );
     if (ended.length === 0) return <EmptyNote title={t('task.noDurations')} text={t('task.noRunsText')} />;
     return (

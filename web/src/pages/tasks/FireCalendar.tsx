@@ -86,7 +86,15 @@ function useDays(task: Task, runs: Execution[] | undefined): { days: Map<string,
 const dayText = (date: Dayjs, locale: string, format: Intl.DateTimeFormatOptions): string =>
     date.toDate().toLocaleDateString(locale, { ...format, timeZone: 'UTC' });
 
-function DayCell({ date, day, task, capped }: { date: Dayjs; day: Day; task: Task; capped: boolean }) {
+interface CellProps {
+    date: Dayjs;
+    day: Day;
+    task: Task;
+    capped: boolean; // There are more than were read.
+    uncounted: boolean; // After those that were read: it goes on, nobody counted how often.
+}
+
+function DayCell({ date, day, task, capped, uncounted }: CellProps) {
     const { t, locale } = useI18n();
     const palette = usePalette();
     const past = day.good + day.bad + day.other;
@@ -96,11 +104,12 @@ function DayCell({ date, day, task, capped }: { date: Dayjs; day: Day; task: Tas
         dayText(date, locale, { weekday: 'long', day: 'numeric', month: 'long' }),
         past > 0 ? t('calendar.past', { good: day.good, bad: day.bad, other: day.other }) : '',
         day.coming > 0 ? t('calendar.coming', { count: capped ? `${day.coming}+` : day.coming }) : '',
+        uncounted ? t('calendar.goesOn') : '',
     ].filter(Boolean);
     const classes = [
         'day',
         today ? 'day-today' : '',
-        past > 0 ? 'day-past' : day.coming > 0 ? 'day-coming' : '',
+        past > 0 ? 'day-past' : day.coming > 0 || uncounted ? 'day-coming' : '',
     ].join(' ');
     const range = {
         task_id: task.id,
@@ -120,6 +129,11 @@ function DayCell({ date, day, task, capped }: { date: Dayjs; day: Day; task: Tas
                     <span className="day-count">
                         <ClockCircleOutlined /> {formatNumber(day.coming, locale)}
                         {capped && '+'}
+                    </span>
+                )}
+                {uncounted && (
+                    <span className="day-count">
+                        <ClockCircleOutlined /> …
                     </span>
                 )}
                 {past > 0 && (
@@ -155,6 +169,7 @@ export function FireCalendar({ task, runs, complete }: Props) {
         .sort()
         .filter((key) => (days.get(key)?.coming ?? 0) > 0)
         .pop();
+    const lastDay = task.end_at ? dayIn(zone, task.end_at) : '9999';
     return (
         <Card
             size="small"
@@ -182,6 +197,7 @@ export function FireCalendar({ task, runs, complete }: Props) {
                             day={days.get(key) ?? emptyDay()}
                             task={task}
                             capped={coming >= firesRead && key === lastComing}
+                            uncounted={coming >= firesRead && key > (lastComing ?? '') && key <= lastDay}
                         />
                     );
                 })}

@@ -1,9 +1,11 @@
 // What was said of a task beside its schedule: every field that has a value, and what counts where none has.
 import { Tag } from 'antd';
 import type { ReactNode } from 'react';
+import { api } from '../../api/client';
 import type { Task } from '../../api/types';
 import { Field } from '../../components/Field';
 import { Moment } from '../../components/Time';
+import { useData } from '../../hooks/useData';
 import { type TextKey, useI18n } from '../../i18n';
 import { locksText } from './fieldTexts';
 
@@ -20,6 +22,8 @@ const some = (pairs: Record<string, string> | undefined): boolean => Object.keys
 export function GivenFields({ task }: { task: Task }) {
     const { t } = useI18n();
     const unless = (value: string) => <span className="muted">{t('form.unless', { value })}</span>;
+    const strategy = useData((signal) => api.strategy(signal), []);
+    const standard = strategy.data?.strategy;
     const retry = task.retry_policy;
     const rows: [TextKey, ReactNode][] = [
         ['task.maxRetry', task.max_retry ?? unless('3')],
@@ -31,7 +35,7 @@ export function GivenFields({ task }: { task: Task }) {
         ['task.backlog', task.backlog_max],
         ['task.misfiresMax', task.misfires_max],
         ['task.deadline', task.start_deadline],
-        ['settings.strategy', task.load_balance_strategy],
+        ['settings.strategy', task.load_balance_strategy ?? (standard && unless(standard))],
         ['task.executor', task.executor],
         ['task.labels', some(task.labels) && <Pairs pairs={task.labels ?? {}} />],
         ['task.metadata', some(task.metadata) && <Pairs pairs={task.metadata ?? {}} />],

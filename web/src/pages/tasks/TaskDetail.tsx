@@ -22,6 +22,7 @@ import { Loaded } from '../../components/States';
 import { Ago, Moment } from '../../components/Time';
 import { formatNumber } from '../../format';
 import { useData } from '../../hooks/useData';
+import { TaskZone } from '../../hooks/useTaskZone';
 import { useI18n } from '../../i18n';
 import { ExecutionTable } from '../executions/ExecutionTable';
 import { TaskFlow } from '../flow/TaskFlow';
@@ -35,6 +36,7 @@ import { EnabledTag } from './TaskState';
 import { TaskWhy } from './TaskWhy';
 import { TriggerDialog } from './TriggerDialog';
 import { useTaskActions } from './useTaskActions';
+import { zoneOf } from './zones';
 
 // Enough for the chart; the list of executions has the rest.
 const runsRead = 200;
@@ -231,7 +233,9 @@ function TaskOf({ id }: { id: string }) {
             {(data) =>
                 // A one-off task and its execution are one.
                 isRecurring(data) ? (
-                    <TaskPage task={data} reload={task.reload} />
+                    <TaskZone value={zoneOf(data)}>
+                        <TaskPage task={data} reload={task.reload} />
+                    </TaskZone>
                 ) : (
                     <Navigate replace to={`/executions/${encodeURIComponent(id)}`} />
                 )

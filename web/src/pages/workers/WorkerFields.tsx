@@ -1,17 +1,29 @@
 // What a worker says of itself.
-import { Tag } from 'antd';
+import { Tag, Tooltip } from 'antd';
 import type { Worker } from '../../api/types';
 import { Field, Fields } from '../../components/Field';
 import { LoadBar } from '../../components/LoadBar';
 import { Ago } from '../../components/Time';
 import { formatPercent } from '../../format';
 import { useI18n } from '../../i18n';
+import { CapacityField } from './CapacityField';
 
 export function Share({ of, title }: { of: number | undefined; title: string }) {
     return <LoadBar share={of} label={formatPercent(of, 0)} title={title} />;
 }
 
-export function WorkerFields({ worker }: { worker: Worker }) {
+// A leader that has just begun has heard of nobody: what is stored says when a worker joined, not more.
+export function Seen({ worker }: { worker: Pick<Worker, 'status' | 'connected' | 'seen_at'> }) {
+    const { t } = useI18n();
+    if (worker.connected || worker.status === 'offline') return <Ago at={worker.seen_at} />;
+    return (
+        <Tooltip title={t('worker.notHeardText')}>
+            <span className="warned nowrap">{t('worker.notHeard')}</span>
+        </Tooltip>
+    );
+}
+
+export function WorkerFields({ worker, changed }: { worker: Worker; changed: () => void }) {
     const { t } = useI18n();
     return (
         <Fields>
@@ -21,8 +33,11 @@ export function WorkerFields({ worker }: { worker: Worker }) {
             <Field label={t('worker.memory')}>
                 <Share of={worker.load.memory} title={t('worker.memory')} />
             </Field>
+            <Field label={t('worker.capacity')}>
+                <CapacityField worker={worker} changed={changed} />
+            </Field>
             <Field label={t('worker.seen')}>
-                <Ago at={worker.seen_at} />
+                <Seen worker={worker} />
             </Field>
             <Field label={t('worker.types')}>
                 {worker.types.map((type) => (

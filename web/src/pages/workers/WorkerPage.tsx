@@ -32,7 +32,11 @@ function Numbers({ worker }: { worker: Worker }) {
             <Stat
                 label={t('worker.load')}
                 value={`${worker.running}/${worker.capacity}`}
-                detail={t('worker.slots')}
+                detail={
+                    worker.capacity_set === null
+                        ? t('worker.slots')
+                        : t('worker.capacitySetOf', { capacity: worker.capacity, own: worker.capacity_own })
+                }
             />
             <Stat
                 label={t('statistics.total')}
@@ -122,7 +126,7 @@ function Present({ worker, reload }: { worker: Worker; reload: () => void }) {
             <Explained of={why} quiet={quiet} />
             <Numbers worker={worker} />
             <Card size="small" className="below">
-                <WorkerFields worker={worker} />
+                <WorkerFields worker={worker} changed={reload} />
             </Card>
         </>
     );

@@ -13,7 +13,7 @@ import { useI18n } from '../../i18n';
 import { useCommonColumns } from './columns';
 import { timesSlower, useWorkerHealth } from './useWorkerHealth';
 import { WorkerButtons } from './WorkerButtons';
-import { Share } from './WorkerFields';
+import { Seen, Share } from './WorkerFields';
 
 interface Props {
     workers: Worker[];
@@ -23,14 +23,14 @@ interface Props {
 // Those that need somebody first.
 const urgency: Record<Worker['status'], number> = { offline: 0, draining: 1, maintenance: 2, online: 3 };
 
-interface Seen {
+interface Shown {
     changed: () => void;
     order: TableOrder;
     healthOf: (worker: string) => Statistic | undefined;
     typical: number | undefined;
 }
 
-function useColumns({ changed, order, healthOf, typical }: Seen): TableProps<Worker>['columns'] {
+function useColumns({ changed, order, healthOf, typical }: Shown): TableProps<Worker>['columns'] {
     const { t } = useI18n();
     const { status, load, seen } = useCommonColumns<Worker>();
     const sorted = (key: string, sorter: (a: Worker, b: Worker) => number) => ({
@@ -126,6 +126,7 @@ function useColumns({ changed, order, healthOf, typical }: Seen): TableProps<Wor
         },
         {
             ...seen,
+            render: (_, worker) => <Seen worker={worker} />,
             ...sorted(
                 'seen',
                 by(({ seen_at }) => (seen_at ? Date.parse(seen_at) : 0)),
