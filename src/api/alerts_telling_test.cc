@@ -17,7 +17,7 @@ void PutQuietRule(TestScheduler& scheduler, std::string_view silence) {
     // Nothing holds it until it is silenced.
     ASSERT_EQ(scheduler
                   .Put("/api/v1/alert-rules/quiet",
-                       R"({"metric": "tasks_pending", "operator": "<", "threshold": -1})")
+                       R"({"metric": "tasks_pending", "operator": ">", "threshold": 1000000})")
                   .status,
               201);
     const Answered silenced = scheduler.Post("/api/v1/alert-rules/quiet/silence",
@@ -214,7 +214,7 @@ TEST(AlertsApi, ANewLeaderDoesNotTakeItsEmptyCountsForTheEnd) {
     // Five times as long as a look that finds nothing wrong needs to end an alert.
     ASSERT_EQ(second
                   .Put("/api/v1/alert-rules/later",
-                       R"({"metric": "workers_offline", "operator": ">=", "threshold": 0,
+                       R"({"metric": "workers_offline", "operator": "<", "threshold": 1000,
                            "duration": "300ms"})")
                   .status,
               201);
