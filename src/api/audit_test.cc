@@ -228,6 +228,8 @@ TEST(AuditRest, EveryChangeOfAnOperatorLeavesAnEntry) {
     ok(scheduler.Post("/api/v1/alert-rules/mine/silence", R"({"duration": "1h"})"));
     ok(scheduler.Delete("/api/v1/alert-rules/mine/silence"));
     ok(scheduler.Delete("/api/v1/alert-rules/mine"));
+    ok(scheduler.Put("/api/v1/alert-channels/team", R"({"kind": "webhook", "url": "https://h/"})"));
+    ok(scheduler.Delete("/api/v1/alert-channels/team"));
     ok(scheduler.Post("/api/v1/namespaces", R"({"name": "billing"})"));
     ok(scheduler.Patch("/api/v1/namespaces/billing", R"({"quotas": {"workers": 3}})"));
     ok(scheduler.Delete("/api/v1/namespaces/billing?confirm=billing"));
