@@ -209,7 +209,7 @@ alerts:
                          "--secret", "env:HOOK_SECRET")
         self.assertIn("http://127.0.0.1:", made)
         self.assertNotIn("x=1", made)
-        server.send_signal(signal.SIGKILL)
+        server.signal(signal.SIGKILL)
         server.wait()
         self.serve()
         until(lambda: self.run_takt("alerts", "rules").returncode == 0, "alerts are read again")
