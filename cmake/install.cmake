@@ -45,7 +45,7 @@ if(TAKT_TESTING)
   file(GLOB sdk_tests CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/sdk/*_test.cc)
   list(REMOVE_ITEM sdk_tests ${PROJECT_SOURCE_DIR}/src/sdk/scheduler_config_test.cc)
   # Against the shared library: what it forgets to export is missed here.
-  takt_test(sdk_test SOURCES ${sdk_tests} DEPENDS takt::takt)
+  takt_test(sdk_test SOURCES ${sdk_tests} DEPENDS takt::takt takt_store_testing)
   takt_test(sdk_config_test SOURCES src/sdk/scheduler_config_test.cc DEPENDS takt_sdk)
   find_program(TAKT_PYTHON python3 PATHS /usr/bin NO_DEFAULT_PATH REQUIRED)
   foreach(name examples install package readme)

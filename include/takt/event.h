@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "takt/export.h"
+#include "takt/name.h"
 #include "takt/time.h"
 
 namespace takt {
@@ -35,14 +36,16 @@ enum class EventType : std::uint8_t {
     kLockLost,       // Its lease was over, or an operator took it away.
     kTaskEnding,     // A run is to end, and nothing of it starts any more; `detail` says as what.
     kWorkerChanged,  // Its capacity; `detail` says which it is now.
-    // To callbacks of a Client: events were lost on their way, as after a change of leaders. Read the
-    // state again.
+    // Events were lost on their way to this Client or Scheduler, as after a change of leaders. Read the
+    // state again. Told to every callback.
     kMissed = 255,
 };
 
 // "task.completed" and so on.
 TAKT_EXPORT std::string_view Name(EventType type);
 TAKT_EXPORT std::optional<EventType> ParseEventType(std::string_view name);
+template <>
+inline constexpr bool kHasName<EventType> = true;
 
 struct Event {
     std::uint64_t serial = 0;  // Rises; never the same twice.

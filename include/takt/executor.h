@@ -23,6 +23,7 @@
 
 #include "takt/error.h"
 #include "takt/export.h"
+#include "takt/name.h"
 #include "takt/time.h"
 
 namespace takt {
@@ -56,6 +57,9 @@ enum class StopReason : std::uint8_t {
     kCancelled,  // Somebody cancelled it, or it was given to another worker.
     kShutdown,   // The worker stops.
 };
+TAKT_EXPORT std::string_view Name(StopReason reason);
+template <>
+inline constexpr bool kHasName<StopReason> = true;
 
 struct TaskLockOptions {
     Duration wait{30'000};  // How long to stand in line; at most the attempt's timeout.

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "takt/export.h"
+#include "takt/name.h"
 #include "takt/time.h"
 
 namespace takt {
@@ -21,6 +22,8 @@ enum class WorkerState : std::uint8_t {
 };
 
 TAKT_EXPORT std::string_view Name(WorkerState state);
+template <>
+inline constexpr bool kHasName<WorkerState> = true;
 
 struct WorkerLoad {
     double cpu = 0;          // Fraction of all cores, 0 to 1.

@@ -12,8 +12,10 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <stop_token>
 #include <string>
+#include <vector>
 
 #include "takt/error.h"
 #include "takt/export.h"
@@ -26,6 +28,29 @@ struct LockOptions {
     Duration wait{0};           // How long to stand in line; 0: only if it is free.
     std::uint32_t permits = 1;  // Of those that the lock has.
     std::string owner = {};     // For people; empty: the name of the access token.
+};
+
+// A holder of a lock, or somebody who stands in line for it.
+struct LockHolder {
+    std::string lock_id;  // Empty for those who wait.
+    std::string owner;
+    std::uint32_t permits = 1;
+    std::uint64_t token = 0;
+    Time since{};
+    std::optional<Time> until;  // Of the lease, or of the wait; none: the end of the attempt.
+    std::string execution_id;   // Whose attempt holds it or waits; empty: a client.
+    std::uint32_t attempt = 0;
+    std::string worker_id;
+};
+
+// A lock as the scheduler knows it.
+struct LockRecord {
+    std::string name;
+    std::uint32_t permits = 1;
+    std::uint32_t taken = 0;
+    std::uint64_t waiting = 0;
+    std::vector<LockHolder> holders;  // By token; the first hundred.
+    std::vector<LockHolder> waiters;  // In the order of the line; the first hundred.
 };
 
 // Copies share one lock, which is let go with the last of them.

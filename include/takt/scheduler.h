@@ -103,10 +103,12 @@ class TAKT_EXPORT Scheduler final : public SchedulerApi {
 
     // Calls `callback` for each event of that type (or of every type), in their order, after what
     // it tells of was stored, on a thread that this object has for it. May be called before Start.
-    // The leader tells; on a follower there is nothing to hear but kLeaderChanged. A callback that
-    // is slow holds up other callbacks, never the scheduler: events wait, then the oldest are
-    // dropped (see event_queue_size, events_dropped). What it throws is logged. The number is for
-    // UnregisterEventCallback, after which a call that is under way may still be going on.
+    // All schedulers of a cluster tell the same, of the namespace `default`: one that follows hears
+    // from the leader, and tells kMissed to every callback when something may be missing, as after
+    // a change of leaders. A callback that is slow holds up other callbacks, never the scheduler:
+    // events wait, then the oldest are dropped (see event_queue_size, events_dropped). What it
+    // throws is logged. The number is for UnregisterEventCallback, after which a call that is under
+    // way may still be going on.
     std::uint64_t RegisterEventCallback(EventType type, EventCallback callback);
     std::uint64_t RegisterEventCallback(EventCallback callback);
     void UnregisterEventCallback(std::uint64_t number);

@@ -24,7 +24,9 @@
 // asked, which includes a missing right). What else a call may fail with stands with it.
 #pragma once
 
+#include <concepts>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <future>
 #include <memory>
@@ -39,12 +41,12 @@
 #include "takt/fleet.h"
 #include "takt/lock.h"
 #include "takt/metrics.h"
+#include "takt/operator_api.h"
+#include "takt/run.h"
 #include "takt/strategy.h"
 #include "takt/task.h"
 
 namespace takt {
-
-class Calls;  // How questions travel.
 
 // One of several that were waited for.
 struct Ended {
@@ -52,16 +54,14 @@ struct Ended {
     Execution execution;
 };
 
-class TAKT_EXPORT SchedulerApi {
+class TAKT_EXPORT SchedulerApi : public OperatorApi {
   public:
-    virtual ~SchedulerApi();
-    SchedulerApi(const SchedulerApi&) = delete;
-    SchedulerApi& operator=(const SchedulerApi&) = delete;
+    ~SchedulerApi() override;
 
     // --- Tasks ----------------------------------------------------------------------------------
 
     // kConflict: another task has this id, or an execution with the same unique_key lives.
-    // kExhausted: the queue is full, or the task too large.
+    // kExhausted: the queue is full.
     Result<TaskRecord> SubmitTask(const Task& task);
 
     // Up to 10,000 in one call, much cheaper than one by one: an id for each, or why it was not
@@ -72,9 +72,14 @@ class TAKT_EXPORT SchedulerApi {
     Result<TaskRecord> GetTask(std::string_view id);
 
     // Recurring tasks, by id.
-    Result<Page<TaskRecord>> ListTasks(const TaskFilter& filter = {});
-    // Runs in one state, newest first; a task that runs once is listed as its execution.
-    Result<std::vector<Execution>> ListTasks(Status status, std::size_t limit = 100);
+    Result<Page<TaskRecord>> ListTasks(const TaskFilter& filter);
+    Result<Page<TaskRecord>> ListTasks() { return ListTasks(TaskFilter()); }
+    // Runs in one state, newest first; a task that runs once is listed as its execution. (A
+    // template, so that ListTasks({}) means every recurring task.)
+    template <std::same_as<Status> Given>
+    Result<std::vector<Execution>> ListTasks(Given status, std::size_t limit = 100) {
+        return ListInStatus(status, limit);
+    }
 
     // Ends a task that runs once, or one execution of a recurring task. A handler that runs is
     // asked to stop. kNotFound, kConflict: it is finished.
@@ -98,7 +103,29 @@ class TAKT_EXPORT SchedulerApi {
     // No fires any more. Runs that have begun go on; those that have not are cancelled, or kept and
     // run in the order that the task's mode gives them. kNotFound.
     enum class WaitingRuns { kCancel, kKeep };
-    Result<TaskRecord> DeleteTask(std::string_view id, WaitingRuns runs = WaitingRuns::kCancel);
+    Result<TaskRecord> DeleteTask(std::string_view id, WaitingRuns runs = WaitingRuns::kCancel,
+                                  std::uint32_t version = 0);
+
+    // Puts a recurring task in the place of the one of its id, or makes it. With a version: only if
+    // it is still that one, kConflict else. A record that was read brings its own:
+    //
+    //     auto task = client.GetTask("nightly");
+    //     task->priority = takt::kPriorityHigh;
+    //     auto changed = client.UpdateTask(*task);  // kConflict: somebody else was faster.
+    Result<TaskRecord> UpdateTask(const Task& task, std::uint32_t version);
+    Result<TaskRecord> UpdateTask(const TaskRecord& task) { return UpdateTask(task, task.version); }
+
+    // All that is wrong with a task, each with its field; empty: it would be taken. Creates nothing.
+    Result<std::vector<Error>> ValidateTask(const Task& task);
+    // When a recurring task fires next, up to 1000 times. kNotFound.
+    Result<std::vector<Time>> GetFires(std::string_view id, std::size_t count = 10);
+    // When it would. Creates nothing.
+    Result<std::vector<Time>> PreviewFires(const Task& task, std::size_t count = 10);
+    // Runs a recurring task for past due times that have no execution. kNotFound.
+    Result<Backfill> BackfillTask(std::string_view id, Time from,
+                                  const BackfillOptions& options = {});
+    // Why a recurring task does not run, in one sentence. kNotFound.
+    Result<std::string> ExplainTask(std::string_view id);
 
     // --- Executions -----------------------------------------------------------------------------
 
@@ -108,6 +135,16 @@ class TAKT_EXPORT SchedulerApi {
     Result<Page<Execution>> ListExecutions(const ExecutionFilter& filter = {});
     // Its log. kNotFound is not told: an execution that does not exist wrote nothing.
     Result<std::string> GetLog(std::string_view id);
+    // A page of it, with the attempt and the time of each part.
+    Result<Page<LogChunk>> ReadLog(std::string_view id, std::string_view cursor = {});
+    // How many fit a filter, whose limit and cursor do not count; the newest 10,000 are looked at.
+    Result<ExecutionCounts> CountExecutions(const ExecutionFilter& filter = {});
+    // Runs those again that failed or were cancelled, or ends those that go on: as many as the filter's
+    // limit says. One that cannot be changed does not stop the others.
+    Result<Sweep> RetryExecutions(const ExecutionFilter& filter);
+    Result<Sweep> CancelExecutions(const ExecutionFilter& filter);
+    // Where the steps of a run stand. kNotFound: no such execution, or its task has no steps.
+    Result<RunRecord> GetRun(std::string_view id);
     // Why an execution has not started or is not finished, in one sentence. kNotFound.
     Result<std::string> Explain(std::string_view id);
 
@@ -166,6 +203,8 @@ class TAKT_EXPORT SchedulerApi {
     // word counts again. Holds while the worker is known. What runs goes on. kNotFound.
     Result<WorkerRecord> SetWorkerCapacity(std::string_view id,
                                            std::optional<std::uint32_t> capacity);
+    // Why a worker is given nothing, in one sentence. kNotFound.
+    Result<std::string> ExplainWorker(std::string_view id);
 
     // --- The scheduler --------------------------------------------------------------------------
 
@@ -183,7 +222,7 @@ class TAKT_EXPORT SchedulerApi {
     explicit SchedulerApi(std::shared_ptr<Calls> calls);
 
   private:
-    std::shared_ptr<Calls> calls_;
+    Result<std::vector<Execution>> ListInStatus(Status status, std::size_t limit);
 };
 
 }  // namespace takt

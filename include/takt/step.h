@@ -6,8 +6,11 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "takt/export.h"
+#include "takt/name.h"
 #include "takt/policy.h"
 #include "takt/time.h"
 
@@ -18,6 +21,13 @@ enum class When : std::uint8_t { kAllSuccess, kAnySuccess, kAllDone, kAnyFailed,
 
 // The meaning of a step's failure for the others of its run.
 enum class OnFailure : std::uint8_t { kStop, kContinue };
+
+TAKT_EXPORT std::string_view Name(When when);
+TAKT_EXPORT std::string_view Name(OnFailure on_failure);
+template <>
+inline constexpr bool kHasName<When> = true;
+template <>
+inline constexpr bool kHasName<OnFailure> = true;
 
 // The step is skipped unless both are the same. JSON; `value` may have values, as a payload.
 struct StepCondition {

@@ -21,6 +21,8 @@
 #include <vector>
 
 #include "takt/execution.h"
+#include "takt/export.h"
+#include "takt/name.h"
 #include "takt/policy.h"
 #include "takt/step.h"
 #include "takt/time.h"
@@ -41,6 +43,17 @@ enum class MisfirePolicy : std::uint8_t { kFireOnce, kFireAll, kSkip };
 
 // How local times that daylight saving time skips or repeats are fired.
 enum class Dst : std::uint8_t { kOnce, kSkip, kTwice };
+
+// "sequential", "fire_once" and so on.
+TAKT_EXPORT std::string_view Name(ExecutionMode mode);
+TAKT_EXPORT std::string_view Name(MisfirePolicy policy);
+TAKT_EXPORT std::string_view Name(Dst dst);
+template <>
+inline constexpr bool kHasName<ExecutionMode> = true;
+template <>
+inline constexpr bool kHasName<MisfirePolicy> = true;
+template <>
+inline constexpr bool kHasName<Dst> = true;
 
 struct Task {
     // 1 to 64 characters of A-Z a-z 0-9 . _ ~ -, or empty: the scheduler makes one. With an id of
@@ -130,7 +143,12 @@ struct TaskRecord : Task {
 // Which recurring tasks to list.
 struct TaskFilter {
     std::string name_contains = {};
-    std::size_t limit = 100;  // 1 to 1000 for one page.
+    std::string search = {};  // In name, id, type, queue and metadata.
+    std::string type = {};
+    std::string queue = {};
+    std::string metadata = {};  // One pair, name=value.
+    std::string state = {};     // active, paused or over.
+    std::size_t limit = 100;    // 1 to 1000 for one page.
     std::string cursor = {};
 };
 

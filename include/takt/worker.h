@@ -48,7 +48,7 @@ struct WorkerOptions {
 
     Duration heartbeat_interval{0};  // 0: as the scheduler says. Never slower than that.
     Duration worker_ttl{0};      // A scheduler silent for longer is left; 0: as the scheduler says.
-    Duration task_timeout{0};    // Of attempts that come without one; 0 is none.
+    Duration task_timeout{0};    // No attempt runs longer here; 0: as its task says.
     Duration idle_timeout{0};    // Stops itself after this long without work; 0 is never.
     Duration stop_grace{3'000};  // From being asked to stop to being abandoned.
     Duration drain_timeout{60'000};  // How long Drain and Stop wait for what runs.

@@ -165,6 +165,12 @@ void EventHub::Replay(const Watcher& watcher, Serial last) {
     const bool known = (after != events_.begin() && std::prev(after)->serial == last) ||
                        (dropped_ != 0 && last == dropped_);
     if (!known) {
+        // That there is another leader now is not in the state that a watcher reads again.
+        for (auto event = after; event != events_.end(); ++event) {
+            if (event->type == EventType::kLeaderChanged && watcher.filter.Fits(*event)) {
+                watcher.stream->WriteFormatted(Format(*event, config_.space));
+            }
+        }
         const Serial now = events_.empty() ? 0 : events_.back().serial;
         watcher.stream->Write(
             {.event = "reset",

@@ -15,6 +15,7 @@
 #include "base/check.h"
 #include "base/json.h"
 #include "base/log_limit.h"
+#include "base/log_sink.h"
 #include "base/unprintable.h"
 #include "base/utf8.h"
 
@@ -60,12 +61,28 @@ std::shared_ptr<spdlog::logger> NewStderrLogger(LogFormat format) {
 struct Target {
     std::shared_ptr<spdlog::logger> logger;
     LogFormat format = LogFormat::kText;
-    std::shared_ptr<Ring> ring;  // Of a LogCapture.
+    std::shared_ptr<Ring> ring;           // Of a LogCapture.
+    std::shared_ptr<const LogSink> sink;  // Instead of the logger.
 };
+
+// Whether this thread is inside a sink: what it logs there would come back to it without end.
+thread_local bool tl_in_sink = false;
+
+void CallSink(const LogSink& sink, LogLevel level, std::string_view component,
+              std::string_view text) {
+    if (tl_in_sink) return;
+    tl_in_sink = true;
+    try {
+        sink(level, component, text);
+    } catch (...) {
+        // There is nobody left to tell.
+    }
+    tl_in_sink = false;
+}
 
 struct State {
     std::mutex mutex;
-    Target target{NewStderrLogger(LogFormat::kText), LogFormat::kText, nullptr};
+    Target target{.logger = NewStderrLogger(LogFormat::kText)};
     LogLimiter limiter;
 };
 
@@ -237,6 +254,14 @@ Result<void> StartLogging(const LogOptions& options) {
     return {};
 }
 
+void LogTo(LogSink sink, LogLevel level, LogFormat format) {
+    Target target{.format = format, .sink = std::make_shared<const LogSink>(std::move(sink))};
+    State& state = TheState();
+    const std::lock_guard lock(state.mutex);
+    state.target = std::move(target);
+    SetLogLevel(level);
+}
+
 void SetLogLevel(LogLevel level) {
     log_internal::level.store(level, std::memory_order_relaxed);
 }
@@ -246,6 +271,7 @@ void log_internal::Write(LogLevel level, std::string_view component, std::string
     if (level >= LogLevel::kOff) return;
     State& state = TheState();
     std::shared_ptr<spdlog::logger> logger;
+    std::shared_ptr<const LogSink> sink;
     LogFormat format;
     std::uint64_t left_out = 0;
     {
@@ -256,11 +282,13 @@ void log_internal::Write(LogLevel level, std::string_view component, std::string
             left_out = *admitted;
         }
         logger = state.target.logger;
+        sink = state.target.sink;
         format = state.target.format;
     }
     const std::string line = format == LogFormat::kJson
                                  ? JsonLine(level, component, message, fields, left_out)
                                  : TextLine(component, message, fields, left_out);
+    if (sink) return CallSink(*sink, level, component, line);
     logger->log(SpdlogLevel(level), spdlog::string_view_t(line));
 }
 
@@ -272,7 +300,7 @@ struct LogCapture::Previous {
 
 LogCapture::LogCapture(LogFormat format, LogLevel level) : previous_(std::make_unique<Previous>()) {
     auto ring = std::make_shared<Ring>(kCaptureLinesMax);
-    Target target{NewLogger(ring, format), format, ring};
+    Target target{.logger = NewLogger(ring, format), .format = format, .ring = ring};
     if (format == LogFormat::kText) target.logger->set_pattern("%l %v");
     State& state = TheState();
     const std::lock_guard lock(state.mutex);

@@ -5,6 +5,7 @@
 
 #include "config/config.h"
 #include "config/key_values.h"
+#include "model/event.h"
 
 namespace takt::internal {
 namespace {
@@ -29,6 +30,50 @@ ConfigKey Key(std::string_view name, Member member, std::string_view help) {
 #define FIELD(path) [](Config& config) -> auto& { return config.path; }
 
 using Keys = std::vector<ConfigKey>;
+
+// A type by its name, or all of a group, such as task; bits by EventType. 0: there is none.
+std::uint32_t TypesNamed(std::string_view name) {
+    std::uint32_t types = 0;
+    for (int i = 0; i < kEventTypeCount; ++i) {
+        const std::string_view known = Name(static_cast<EventType>(i));
+        if (known == name || known.substr(0, known.find('.')) == name) types |= 1u << i;
+    }
+    return types;
+}
+
+std::string TypesText(std::uint32_t types) {
+    std::vector<std::string> names;
+    for (int i = 0; i < kEventTypeCount; ++i) {
+        if ((types >> i & 1u) != 0) names.emplace_back(Name(static_cast<EventType>(i)));
+    }
+    return key_values::Show(names);
+}
+
+ConfigKey EventsStoredKey() {
+    return {.name = "scheduler.events_stored",
+            .kind = key_values::kKind<std::vector<std::string>>,
+            .help =
+                "Types of events, or groups of them (task, worker, lock …), that the store keeps; "
+                "Redis "
+                "publishes these, too. Each costs a row for each time.",
+            .set = [](Config& config, std::string_view text) -> Result<void> {
+                std::vector<std::string> names;
+                if (auto read = key_values::Read(text, names); !read) return read;
+                std::uint32_t types = 0;
+                for (const std::string& name : names) {
+                    const std::uint32_t named = TypesNamed(name);
+                    if (named == 0) {
+                        return Fail(ErrorCode::kInvalid, "has no such type of event: '" + name +
+                                                             "'; there are " + TypesText(~0u) +
+                                                             ", and their groups, such as task");
+                    }
+                    types |= named;
+                }
+                config.engine.events_stored = types;
+                return {};
+            },
+            .get = [](const Config& config) { return TypesText(config.engine.events_stored); }};
+}
 
 Keys ServerKeys() {
     return {
@@ -170,6 +215,7 @@ Keys TaskKeys() {
             "A fire this late is not missed yet under misfire_policy skip."),
         Key("scheduler.log_bytes_max", FIELD(engine.log_bytes_max),
             "Output kept of one execution; what is beyond is dropped."),
+        EventsStoredKey(),
         Key("scheduler.stop_deadline", FIELD(scheduler.stop_deadline),
             "How long a stop waits for the store, and for the answers of HTTP executors to calls "
             "that are "
@@ -259,7 +305,7 @@ Keys WorkerKeys() {
         Key("worker.heartbeat_interval", FIELD(worker.heartbeat),
             "How often it sends a sign of life; 0s is as the scheduler says."),
         Key("worker.timeout", FIELD(worker.task_timeout),
-            "Timeout of an attempt for which the scheduler names none; 0s is none."),
+            "No attempt runs longer here than this; 0s: as long as its task says."),
         Key("worker.stop_grace", FIELD(worker.stop_grace),
             "How long a handler that was asked to stop may go on before it is abandoned. Less than "
             "scheduler.timeout_grace, or the scheduler gives the attempt up first."),

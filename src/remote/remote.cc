@@ -23,7 +23,6 @@ ErrorCode CodeOf(int status, std::string_view problem) {
         case 409:
         case 412:
             return ErrorCode::kConflict;
-        case 413:
         case 429:
             return ErrorCode::kExhausted;
         default:

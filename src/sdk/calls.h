@@ -22,7 +22,8 @@ class Calls {
         internal::HttpMethod method = internal::HttpMethod::kGet;
         std::string path;
         std::string body = {};
-        internal::Duration wait{0};  // How long it may wait at the scheduler.
+        internal::HttpHeaderList headers = {};  // Beside those that every question has.
+        internal::Duration wait{0};             // How long it may wait at the scheduler.
     };
     using Answered = std::move_only_function<void(internal::Result<std::string>)>;
 
@@ -30,8 +31,7 @@ class Calls {
     // once; `answered` is called once, on any thread, and must not block it.
     virtual void Ask(Question question, Answered answered) = 0;
     // The same, and waits for it.
-    virtual internal::Result<std::string> Call(internal::HttpMethod method, const std::string& path,
-                                               const std::string& body) = 0;
+    virtual internal::Result<std::string> Call(Question question) = 0;
 
     // How long one more question may wait at the scheduler. 0: too many do, ask now and then.
     virtual internal::Duration wait_max() const = 0;

@@ -41,10 +41,9 @@ class RemoteCalls final : public Calls, public std::enable_shared_from_this<Remo
         AskUntil(std::move(question), end, std::move(answered));
     }
 
-    internal::Result<std::string> Call(internal::HttpMethod method, const std::string& path,
-                                       const std::string& body) override {
+    internal::Result<std::string> Call(Question question) override {
         std::promise<internal::Result<std::string>> answer;
-        Ask({method, path, body},
+        Ask(std::move(question),
             [&](internal::Result<std::string> given) { answer.set_value(std::move(given)); });
         return answer.get_future().get();
     }
@@ -90,8 +89,10 @@ class RemoteCalls final : public Calls, public std::enable_shared_from_this<Remo
     void AskUntil(Question question, Until end, Answered answered) {
         const auto remote = Remote();
         if (!remote) return answered(std::unexpected(remote.error()));
-        internal::RemoteQuestion asked{
-            .method = question.method, .path = question.path, .body = question.body};
+        internal::RemoteQuestion asked{.method = question.method,
+                                       .path = question.path,
+                                       .body = question.body,
+                                       .headers = question.headers};
         if (question.wait > Duration(0)) {
             asked.waits = true;
             asked.timeout = question.wait + std::min<Duration>(options_.timeout, kAnswerGrace);

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "base/log_sink.h"
 #include "model/event.h"
 #include "model/status.h"
 #include "model/worker.h"
@@ -81,11 +82,28 @@ std::string_view Name(WorkerState state) {
     return internal::Name(static_cast<internal::WorkerStatus>(state));
 }
 
+std::string_view Name(LogLevel level) {
+    return internal::Name(static_cast<internal::LogLevel>(level));
+}
+
 Result<void> SetLog(const LogOptions& options) {
-    return ResultOf(internal::StartLogging(
-        {.level = static_cast<internal::LogLevel>(options.level),
-         .format = options.json ? internal::LogFormat::kJson : internal::LogFormat::kText,
-         .file = options.file}));
+    const auto level = static_cast<internal::LogLevel>(options.level);
+    const auto format = options.json ? internal::LogFormat::kJson : internal::LogFormat::kText;
+    if (!options.sink) {
+        return ResultOf(
+            internal::StartLogging({.level = level, .format = format, .file = options.file}));
+    }
+    if (!options.file.empty()) {
+        return Error{ErrorCode::kInvalid, "the log goes to a file or to a sink, not to both",
+                     "file"};
+    }
+    internal::LogTo(
+        [sink = options.sink](internal::LogLevel at, std::string_view component,
+                              std::string_view text) {
+            sink({static_cast<LogLevel>(at), component, text});
+        },
+        level, format);
+    return {};
 }
 
 }  // namespace takt

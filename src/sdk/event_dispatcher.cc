@@ -95,9 +95,8 @@ void EventDispatcher::Stop(Duration patience) {
     }
 }
 
-void EventDispatcher::Tell(Event event) {
-    const std::scoped_lock lock(shared_->mutex);
-    if (shared_->callbacks.empty() || shared_->stopping) return;
+// REQUIRES: the mutex is held.
+void EventDispatcher::Append(Event event) {
     if (shared_->events.size() == events_max_) {
         shared_->events.pop_front();
         ++shared_->dropped;
@@ -106,18 +105,39 @@ void EventDispatcher::Tell(Event event) {
     shared_->changed.notify_all();
 }
 
+void EventDispatcher::Tell(Event event) {
+    const std::scoped_lock lock(shared_->mutex);
+    if (shared_->callbacks.empty() || shared_->stopping) return;
+    Append(std::move(event));
+}
+
+void EventDispatcher::TellHeard(Event event) {
+    const std::scoped_lock lock(shared_->mutex);
+    if (event.serial <= shared_->last_serial) return;
+    shared_->last_serial = event.serial;
+    if (shared_->callbacks.empty() || shared_->stopping) return;
+    Append(std::move(event));
+}
+
+std::uint64_t EventDispatcher::last_serial() const {
+    const std::scoped_lock lock(shared_->mutex);
+    return shared_->last_serial;
+}
+
+bool EventDispatcher::wanted() const {
+    const std::scoped_lock lock(shared_->mutex);
+    return !shared_->callbacks.empty();
+}
+
 void EventDispatcher::Release(const internal::Effects& effects) {
     if (effects.events.empty()) return;
     const std::scoped_lock lock(shared_->mutex);
-    if (shared_->callbacks.empty() || shared_->stopping) return;
+    const bool wanted = !shared_->callbacks.empty() && !shared_->stopping;
     for (const internal::Event& event : effects.events) {
-        if (shared_->events.size() == events_max_) {
-            shared_->events.pop_front();
-            ++shared_->dropped;
-        }
-        shared_->events.push_back(EventOf(event));
+        if (event.serial <= shared_->last_serial) continue;
+        shared_->last_serial = event.serial;
+        if (wanted) Append(EventOf(event));
     }
-    shared_->changed.notify_all();
 }
 
 void EventDispatcher::Run(const std::shared_ptr<Shared>& shared, std::uint64_t run) {

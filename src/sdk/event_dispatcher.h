@@ -7,6 +7,7 @@
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -37,10 +38,21 @@ class EventDispatcher final : public internal::Sink {
 
     // From any thread. To those who want its type; kMissed to all.
     void Tell(Event event);
+    // The same of an event that another scheduler told of: one that was told already, or is older, is
+    // not told again.
+    void TellHeard(Event event);
+    // The serial of the last one that was told by either of these but Tell; 0: none.
+    std::uint64_t last_serial() const;
+    bool wanted() const;  // Whether there are callbacks.
+
+    // Called on the node's thread when its role changes. Before Start.
+    void SetOnRole(std::function<void(internal::Role)> on_role) { on_role_ = std::move(on_role); }
 
     // Sink. On the node's thread.
     void Release(const internal::Effects& effects) override;
-    void OnRole(internal::Role role) override {}
+    void OnRole(internal::Role role) override {
+        if (on_role_) on_role_(role);
+    }
 
   private:
     struct Callback {
@@ -55,15 +67,18 @@ class EventDispatcher final : public internal::Sink {
         std::deque<Event> events;
         std::uint64_t last_number = 0;
         std::uint64_t dropped = 0;
+        std::uint64_t last_serial = 0;
         std::uint64_t run = 0;  // Of which thread is at work; another number tells it to end.
         bool ended = true;      // The thread has nothing more to do.
         bool stopping = false;
     };
     static void Run(const std::shared_ptr<Shared>& shared, std::uint64_t run);
+    void Append(Event event);
 
     const std::size_t events_max_;
     const std::shared_ptr<Shared> shared_ = std::make_shared<Shared>();
     std::thread thread_;
+    std::function<void(internal::Role)> on_role_;
 };
 
 }  // namespace takt

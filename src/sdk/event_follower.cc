@@ -2,11 +2,9 @@
 
 #include <algorithm>
 #include <atomic>
-#include <charconv>
 
-#include "base/json.h"
 #include "base/log.h"
-#include "sdk/json_fields.h"
+#include "sdk/event_text.h"
 
 namespace takt {
 namespace {
@@ -17,32 +15,6 @@ constexpr Duration kListenAgainMin{50};
 constexpr Duration kListenAgainMax{2'000};
 constexpr std::size_t kComplaintBytesMax = 64 << 10;
 
-// "data: …" of an event as it is sent.
-std::string_view FieldOf(std::string_view event, std::string_view name) {
-    while (!event.empty()) {
-        const std::size_t end = std::min(event.find('\n'), event.size());
-        const std::string_view line = event.substr(0, end);
-        if (line.starts_with(name)) return line.substr(name.size());
-        event.remove_prefix(std::min(end + 1, event.size()));
-    }
-    return {};
-}
-
-std::optional<Event> ReadEvent(std::string_view kind, std::string_view data, std::uint64_t serial) {
-    const auto type = ParseEventType(kind);
-    // Of a later version: nobody can have asked for it by name.
-    if (!type || !internal::CheckJson(data, {.bytes_max = data.size()})) return std::nullopt;
-    const JsonFields fields{internal::JsonView(data)};
-    Event event{.serial = serial, .type = *type};
-    event.at = fields.When("at").value_or(Time());
-    event.task_id = fields.Text("task_id");
-    event.execution_id = fields.Text("execution_id");
-    event.worker_id = fields.Text("worker_id");
-    event.attempt = fields.Count<std::uint32_t>("attempt");
-    event.detail = *type == EventType::kAlert ? std::string(data) : fields.Text("detail");
-    return event;
-}
-
 }  // namespace
 
 // Takes the stream apart. On the remote's thread, but for last_id, which nobody reads meanwhile.
@@ -52,6 +24,7 @@ class EventFollower::Reader final : public internal::HttpAnswerSink {
 
     bool OnHead(const internal::HttpAnswer& head) override {
         rest_.clear();
+        text_.Clear();
         good_ = head.status == 200;
         // Nothing came before the connection broke: what happened since cannot be asked for.
         if (good_ && heard_before_ && last_id_.empty()) TellMissed();
@@ -60,15 +33,12 @@ class EventFollower::Reader final : public internal::HttpAnswerSink {
     }
 
     bool OnPiece(std::string_view piece) override {
-        rest_.append(piece);
-        if (!good_) return rest_.size() < kComplaintBytesMax;
-        std::size_t begin = 0;
-        for (std::size_t end = 0; (end = rest_.find("\n\n", begin)) != rest_.npos;) {
-            OnEvent(std::string_view(rest_).substr(begin, end - begin));
-            begin = end + 2;
+        if (good_) {
+            text_.Append(piece, [this](const HeardEvent& heard) { OnEvent(heard); });
+            return true;
         }
-        rest_.erase(0, begin);
-        return true;
+        rest_.append(piece);
+        return rest_.size() < kComplaintBytesMax;
     }
 
     const std::string& last_id() const { return last_id_; }
@@ -76,26 +46,17 @@ class EventFollower::Reader final : public internal::HttpAnswerSink {
     const std::string& complaint() const { return rest_; }  // If it was no good answer.
 
   private:
-    void OnEvent(std::string_view text) {
-        const std::string_view id = FieldOf(text, "id: ");
-        const std::string_view kind = FieldOf(text, "event: ");
-        if (!id.empty()) last_id_ = id;
-        if (kind == "reset") return TellMissed();
-        std::uint64_t serial = 0;
-        std::from_chars(id.data(), id.data() + id.size(), serial);
-        if (auto event = ReadEvent(kind, FieldOf(text, "data: "), serial)) {
-            to_.Tell(std::move(*event));
-        }
+    void OnEvent(const HeardEvent& heard) {
+        if (!heard.id.empty()) last_id_ = heard.id;
+        if (heard.reset) return TellMissed();
+        if (heard.event) to_.Tell(*heard.event);
     }
 
-    void TellMissed() {
-        to_.Tell({.type = EventType::kMissed,
-                  .at = Now(),
-                  .detail = "events were missed; read the state again"});
-    }
+    void TellMissed() { to_.Tell(MissedEvent()); }
 
     EventDispatcher& to_;
-    std::string rest_;     // Of an event that has not come whole.
+    EventText text_;
+    std::string rest_;     // Of an answer that is no stream.
     std::string last_id_;  // Of the last event seen.
     bool good_ = false;
     bool heard_before_ = false;

@@ -1,12 +1,14 @@
 #include "takt/executor.h"
 
+#include <array>
 #include <atomic>
 
 #include "base/time.h"
 #include "sdk/convert.h"
+#include "sdk/enum_names.h"
 #include "sdk/executor_bridge.h"
+#include "sdk/parts.h"
 #include "worker/attempt_run.h"
-#include "worker/handlers/grpc_handler.h"
 #include "worker/handlers/http_handler.h"
 #include "worker/handlers/shell_handler.h"
 #include "worker/task_context.h"
@@ -210,12 +212,7 @@ Result<std::shared_ptr<Executor>> MakeHttpExecutor(HttpExecutorOptions options) 
 }
 
 Result<std::shared_ptr<Executor>> MakeGrpcExecutor(GrpcExecutorOptions options) {
-    return Wrap(internal::GrpcTaskHandler::Create({.type = std::move(options.type),
-                                                   .address = std::move(options.address),
-                                                   .tls = options.tls,
-                                                   .ca_file = std::move(options.ca_file),
-                                                   .token = std::move(options.token),
-                                                   .timeout = options.timeout}));
+    return Wrap(MakeGrpcHandler(std::move(options)));
 }
 
 Result<std::shared_ptr<Executor>> MakeShellExecutor(ShellExecutorOptions options) {
@@ -323,6 +320,12 @@ Result<TaskLock> TaskContext::Lock(std::string_view name, TaskLockOptions option
 std::stop_token TaskContext::stop_token() const {
     return ContextAccess::Of(*this).stop_token();
 }
+std::string_view Name(StopReason reason) {
+    static constexpr std::array<std::string_view, 4> kNames = {"none", "timeout", "cancelled",
+                                                               "shutdown"};
+    return NameFrom(kNames, reason);
+}
+
 StopReason TaskContext::stop_reason() const {
     return static_cast<StopReason>(ContextAccess::Of(*this).stop_reason());
 }

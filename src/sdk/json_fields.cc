@@ -86,4 +86,16 @@ std::map<std::string, std::string> JsonFields::Pairs(std::string_view name) cons
     return pairs;
 }
 
+JsonFields JsonFields::Inner(std::string_view name) const {
+    static const internal::JsonView kNothing("null");
+    const internal::JsonView* inner = Find(name);
+    return JsonFields(inner ? *inner : kNothing);
+}
+
+std::optional<double> JsonFields::NumberIf(std::string_view name) const {
+    const internal::JsonView* value = Find(name);
+    if (!value || value->is_null()) return std::nullopt;
+    return Number(name);
+}
+
 }  // namespace takt

@@ -40,6 +40,10 @@ class JsonFields {
     Duration Span(std::string_view name) const;
     std::vector<std::string> Texts(std::string_view name) const;
     std::map<std::string, std::string> Pairs(std::string_view name) const;
+    // Of an object in it; none if there is none.
+    JsonFields Inner(std::string_view name) const;
+    // None for null.
+    std::optional<double> NumberIf(std::string_view name) const;
 
   private:
     std::vector<std::pair<std::string, internal::JsonView>> fields_;

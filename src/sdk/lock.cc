@@ -33,7 +33,7 @@ Result<HeldLock> SchedulerApi::Lock(std::string_view name, const LockOptions& op
     internal::LockWay way{
         .post =
             [calls](const std::string& path, const std::string& body) {
-                return calls->Call(internal::HttpMethod::kPost, path, body);
+                return calls->Call({internal::HttpMethod::kPost, path, body});
             },
         .pause = [calls](internal::Duration pause) { return calls->Pause(pause); },
         .token_seen = calls_->lock_token_seen};

@@ -14,10 +14,24 @@ std::optional<ExecutionError> ReadError(const JsonFields& fields) {
                           .handler_code = static_cast<std::int32_t>(inner.Integer("handler_code"))};
 }
 
-JsonFields Inner(const JsonFields& fields, std::string_view name) {
-    static const internal::JsonView kNothing("null");
-    const internal::JsonView* inner = fields.Find(name);
-    return JsonFields(inner ? *inner : kNothing);
+std::vector<Attempt> ReadAttempts(const JsonFields& fields) {
+    return ReadList<Attempt>(fields, "attempts", [](const JsonFields& attempt) {
+        return Attempt{.attempt = attempt.Count<std::uint32_t>("attempt"),
+                       .worker_id = attempt.Text("worker_id"),
+                       .started_at = attempt.When("started_at"),
+                       .finished_at = attempt.When("finished_at"),
+                       .status = attempt.Text("status"),
+                       .error = ReadError(attempt)};
+    });
+}
+
+std::optional<Progress> ReadProgress(const JsonFields& fields) {
+    const internal::JsonView* progress = fields.Find("progress");
+    if (!progress || progress->is_null()) return std::nullopt;
+    const JsonFields inner(*progress);
+    return Progress{.fraction = inner.Number("percent") / 100,
+                    .message = inner.Text("message"),
+                    .at = inner.When("at")};
 }
 
 }  // namespace
@@ -43,11 +57,20 @@ Execution ReadExecution(const JsonFields& fields) {
     execution.finished_at = fields.When("finished_at");
     execution.result = fields.Raw("result");
     execution.error = ReadError(fields);
+    execution.parent_id = fields.Text("parent_id");
+    execution.step = fields.Text("step");
+    const JsonFields shard = fields.Inner("shard");
+    execution.shard_index = shard.Count<std::uint32_t>("index");
+    execution.shard_total = shard.Count<std::uint32_t>("total");
+    execution.metadata = fields.Pairs("metadata");
+    execution.attempts = ReadAttempts(fields);
+    execution.progress = ReadProgress(fields);
+    execution.trace_id = fields.Text("trace_id");
     return execution;
 }
 
 WorkerRecord ReadWorker(const JsonFields& fields) {
-    const JsonFields load = Inner(fields, "load");
+    const JsonFields load = fields.Inner("load");
     WorkerRecord worker;
     worker.id = fields.Text("id");
     worker.name = fields.Text("name");
@@ -96,8 +119,8 @@ Metrics ReadMetrics(const JsonFields& fields) {
 }
 
 SchedulerStatus ReadStatus(const JsonFields& fields) {
-    const JsonFields leader = Inner(fields, "leader");
-    const JsonFields store = Inner(fields, "store");
+    const JsonFields leader = fields.Inner("leader");
+    const JsonFields store = fields.Inner("store");
     SchedulerStatus status;
     status.node_id = fields.Text("node_id");
     status.role = fields.Text("role");

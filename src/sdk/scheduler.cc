@@ -9,6 +9,7 @@
 #include "sdk/calls.h"
 #include "sdk/convert.h"
 #include "sdk/event_dispatcher.h"
+#include "sdk/leader_events.h"
 #include "sdk/scheduler_config.h"
 #include "server/server.h"
 
@@ -70,10 +71,18 @@ class SureReply {
 // Shared by the calls that are under way; those hold the server, too.
 struct Scheduler::Impl final : Calls {
     explicit Impl(SchedulerOptions given)
-        : options(std::move(given)), events(options.event_queue_size) {}
+        : options(std::move(given)),
+          events(options.event_queue_size),
+          leader_events(std::make_shared<LeaderEvents>(
+              events, timers, [this](std::uint64_t last, internal::HttpReply reply) {
+                  return WatchEvents(last, std::move(reply));
+              })) {
+        events.SetOnRole([heard = leader_events](internal::Role role) { heard->OnRole(role); });
+    }
 
     const SchedulerOptions options;
     EventDispatcher events;
+    const std::shared_ptr<LeaderEvents> leader_events;
     std::mutex lifecycle;  // Start and Stop take turns.
 
     mutable std::mutex mutex;  // Of what follows.
@@ -94,12 +103,13 @@ struct Scheduler::Impl final : Calls {
         std::stop_token stopping;
         internal::HttpRequest request;
     };
-    internal::Result<Sending> Prepare(HttpMethod method, const std::string& path,
-                                      const std::string& body) const;
+    internal::Result<Sending> Prepare(Question question) const;
+
+    bool WatchEvents(std::uint64_t last, internal::HttpReply reply) const;
+    std::uint64_t AddCallback(std::optional<EventType> type, EventCallback callback);
 
     void Ask(Question question, Answered answered) override;
-    internal::Result<std::string> Call(HttpMethod method, const std::string& path,
-                                       const std::string& body) override;
+    internal::Result<std::string> Call(Question question) override;
     Duration wait_max() const override { return kEmbeddedWaitMax; }
     bool Pause(Duration duration) override;
     void Stop() override { StopThreads(); }
@@ -108,9 +118,7 @@ struct Scheduler::Impl final : Calls {
     void StopServer();
 };
 
-internal::Result<Scheduler::Impl::Sending> Scheduler::Impl::Prepare(HttpMethod method,
-                                                                    const std::string& path,
-                                                                    const std::string& body) const {
+internal::Result<Scheduler::Impl::Sending> Scheduler::Impl::Prepare(Question question) const {
     std::unique_lock state(mutex);
     Sending sending{server, stop.get_token(), {}};
     state.unlock();
@@ -118,26 +126,43 @@ internal::Result<Scheduler::Impl::Sending> Scheduler::Impl::Prepare(HttpMethod m
         return internal::Fail(internal::ErrorCode::kUnavailable,
                               "this scheduler does not run; call Start");
     }
-    sending.request = {
-        .method = method, .body = body, .remote_address = "127.0.0.1", .request_id = "embedded"};
-    if (auto parsed = internal::ParseTarget(path, sending.request); !parsed) {
+    sending.request = {.method = question.method,
+                       .body = std::move(question.body),
+                       .remote_address = "127.0.0.1",
+                       .request_id = "embedded"};
+    if (auto parsed = internal::ParseTarget(question.path, sending.request); !parsed) {
         return std::unexpected(parsed.error());
     }
+    for (const auto& [name, value] : question.headers) sending.request.headers.Add(name, value);
     if (!options.token.empty()) {
         sending.request.headers.Add("Authorization", "Bearer " + options.token);
     }
     return sending;
 }
 
+bool Scheduler::Impl::WatchEvents(std::uint64_t last, internal::HttpReply reply) const {
+    Question question{.path = "/api/v1/events"};
+    if (last != 0) question.headers.emplace_back("Last-Event-ID", std::to_string(last));
+    auto sending = Prepare(std::move(question));
+    if (!sending) return false;
+    sending->server->Call(std::move(sending->request), std::move(reply));
+    return true;
+}
+
+std::uint64_t Scheduler::Impl::AddCallback(std::optional<EventType> type, EventCallback callback) {
+    const std::uint64_t number = events.Add(type, std::move(callback));
+    leader_events->OnWanted();
+    return number;
+}
+
 void Scheduler::Impl::Ask(Question question, Answered answered) {
-    auto sending = Prepare(question.method, question.path, question.body);
+    auto sending = Prepare(std::move(question));
     if (!sending) return answered(std::unexpected(sending.error()));
     sending->server->Call(std::move(sending->request), SureReply(std::move(answered)));
 }
 
-internal::Result<std::string> Scheduler::Impl::Call(HttpMethod method, const std::string& path,
-                                                    const std::string& body) {
-    auto sending = Prepare(method, path, body);
+internal::Result<std::string> Scheduler::Impl::Call(Question question) {
+    auto sending = Prepare(std::move(question));
     if (!sending) return std::unexpected(sending.error());
     const auto waiter = std::make_shared<Waiter>();
     sending->server->Call(std::move(sending->request), [waiter](internal::HttpResponse response) {
@@ -169,14 +194,15 @@ bool Scheduler::Impl::Pause(Duration duration) {
 internal::Result<void> Scheduler::Impl::AwaitLeader() {
     const auto end = std::chrono::steady_clock::now() + options.start_timeout;
     while (true) {
-        const auto answer = Call(HttpMethod::kGet, std::string(kLeaderQuestion), {});
+        const auto answer = Call({.path = std::string(kLeaderQuestion)});
         if (answer) return {};
         // There is a leader that wants a token of this object's calls; the scheduler runs.
         if (answer.error().code == internal::ErrorCode::kInvalid) return {};
         if (std::chrono::steady_clock::now() > end || !Pause(kReadyPause)) {
-            return internal::Fail(
-                internal::ErrorCode::kUnavailable,
-                "no scheduler leads within start_timeout: " + answer.error().detail);
+            const std::string& trouble = server->node().status().trouble;
+            return internal::Fail(internal::ErrorCode::kUnavailable,
+                                  "no scheduler leads within start_timeout: " +
+                                      (trouble.empty() ? answer.error().detail : trouble));
         }
     }
 }
@@ -188,6 +214,7 @@ void Scheduler::Impl::StopServer() {
         running = server;
         stop.request_stop();
     }
+    leader_events->Stop();
     if (!running) return;
     running->Stop();
     const std::scoped_lock lock(mutex);
@@ -207,12 +234,14 @@ Result<void> Scheduler::Start() {
         return Error{ErrorCode::kConflict, "this scheduler runs already", {}};
     }
     auto config = ConfigOf(impl_->options);
-    if (!config) return ErrorOf(config.error());
+    if (!config) return InOptionNames(ErrorOf(config.error()), impl_->options);
     impl_->events.Start();
+    impl_->leader_events->Start();
     auto server = internal::Server::Start(std::move(*config), &impl_->events);
     if (!server) {
+        impl_->leader_events->Stop();
         impl_->events.Stop(kEventPatience);
-        return ErrorOf(server.error());
+        return InOptionNames(ErrorOf(server.error()), impl_->options);
     }
     {
         const std::scoped_lock state(impl_->mutex);
@@ -221,6 +250,7 @@ Result<void> Scheduler::Start() {
         impl_->url = impl_->server->url();
         impl_->node_id = impl_->server->node().status().node.text().str();
     }
+    impl_->leader_events->OnWanted();
     auto ready = impl_->AwaitLeader();
     if (!ready) {
         impl_->StopServer();
@@ -264,11 +294,11 @@ std::string Scheduler::url() const {
 }
 
 std::uint64_t Scheduler::RegisterEventCallback(EventType type, EventCallback callback) {
-    return impl_->events.Add(type, std::move(callback));
+    return impl_->AddCallback(type, std::move(callback));
 }
 
 std::uint64_t Scheduler::RegisterEventCallback(EventCallback callback) {
-    return impl_->events.Add(std::nullopt, std::move(callback));
+    return impl_->AddCallback(std::nullopt, std::move(callback));
 }
 
 void Scheduler::UnregisterEventCallback(std::uint64_t number) {

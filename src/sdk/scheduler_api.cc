@@ -4,8 +4,9 @@
 
 #include "base/json.h"
 #include "remote/remote.h"
-#include "sdk/answers.h"
 #include "sdk/calls.h"
+#include "sdk/own_names.h"
+#include "sdk/questions.h"
 #include "sdk/records.h"
 
 namespace takt {
@@ -16,54 +17,18 @@ using internal::JsonView;
 using internal::PathOf;
 
 constexpr std::size_t kPageMax = 1'000;
-constexpr std::size_t kLogBytesMax = 64 << 20;
-
-// Asks, and reads the answer, which is an object.
-template <typename Read>
-Result<Read_t<Read>> Ask(Calls& calls, HttpMethod method, const std::string& path,
-                         const std::string& body, Read read) {
-    return ReadAnswer(calls.Call(method, path, body), std::move(read));
-}
-
-template <typename Read>
-Result<Read_t<Read>> Get(Calls& calls, const std::string& path, Read read) {
-    return Ask(calls, HttpMethod::kGet, path, {}, std::move(read));
-}
-
-template <typename Read>
-Result<Read_t<Read>> Post(Calls& calls, const std::string& path, const std::string& body,
-                          Read read) {
-    return Ask(calls, HttpMethod::kPost, path, body, std::move(read));
-}
-
-// {"name": "value"}, or nothing for an empty value.
-std::string Small(std::string_view name, std::string_view value) {
-    std::string body;
-    if (value.empty()) return body;
-    internal::JsonWriter json(body);
-    json.BeginObject().Field(name, value).EndObject();
-    return body;
-}
-
-std::string TimeText(const std::optional<Time>& time) {
-    return time ? internal::FormatTime(internal::Time(time->time_since_epoch())) : std::string();
-}
-
-Result<void> Only(const internal::Result<std::string>& answer) {
-    if (!answer) return ErrorOf(answer.error());
-    return {};
-}
 
 // How one task of many fared.
 Result<std::string> ReadItem(const JsonFields& item) {
     const JsonView* problem = item.Find("problem");
     if (!problem) return item.Text("id");
-    return ErrorOf(internal::RefusalOf("the scheduler", item.Count<int>("status"), problem->raw()));
+    return InTaskNames(
+        ErrorOf(internal::RefusalOf("the scheduler", item.Count<int>("status"), problem->raw())));
 }
 
 }  // namespace
 
-SchedulerApi::SchedulerApi(std::shared_ptr<Calls> calls) : calls_(std::move(calls)) {}
+SchedulerApi::SchedulerApi(std::shared_ptr<Calls> calls) : OperatorApi(std::move(calls)) {}
 SchedulerApi::~SchedulerApi() {
     calls_->Stop();
 }
@@ -71,26 +36,40 @@ SchedulerApi::~SchedulerApi() {
 Result<TaskRecord> SchedulerApi::SubmitTask(const Task& task) {
     const auto body = JsonOf(task);
     if (!body) return body.error();
-    return Post(*calls_, "/api/v1/tasks", *body, ReadTask);
+    return InTaskNames(Post(*calls_, "/api/v1/tasks", *body, ReadTask));
 }
 
 Result<std::vector<Result<std::string>>> SchedulerApi::SubmitTasks(const std::vector<Task>& tasks) {
     std::vector<Result<std::string>> answers;
     if (tasks.empty()) return answers;
     std::string body = "[";
+    // One that is no JSON has its answer already, and must not cost the others theirs.
+    std::vector<std::optional<Error>> refused(tasks.size());
     for (std::size_t i = 0; i < tasks.size(); ++i) {
         const auto text = JsonOf(tasks[i]);
-        if (!text) {
-            Error error = text.error();
-            error.field = "tasks[" + std::to_string(i) + "]." + error.field;
-            return error;
+        if (text) {
+            body += (body.size() == 1 ? "" : ",") + *text;
+        } else {
+            refused[i] = text.error();
         }
-        body += (i == 0 ? "" : ",") + *text;
     }
-    body += "]";
-    return Post(*calls_, "/api/v1/tasks/bulk", body, [](const JsonFields& fields) {
-        return ReadList<Result<std::string>>(fields, "items", ReadItem);
-    });
+    std::vector<Result<std::string>> taken;
+    if (body.size() > 1) {
+        auto answer = Post(*calls_, "/api/v1/tasks/bulk", body + "]", [](const JsonFields& fields) {
+            return ReadList<Result<std::string>>(fields, "items", ReadItem);
+        });
+        if (!answer) return answer.error();
+        taken = std::move(*answer);
+    }
+    auto next = taken.begin();
+    for (const auto& error : refused) {
+        if (error) {
+            answers.push_back(*error);
+        } else if (next != taken.end()) {
+            answers.push_back(std::move(*next++));
+        }
+    }
+    return answers;
 }
 
 Result<TaskRecord> SchedulerApi::GetTask(std::string_view id) {
@@ -100,6 +79,11 @@ Result<TaskRecord> SchedulerApi::GetTask(std::string_view id) {
 Result<Page<TaskRecord>> SchedulerApi::ListTasks(const TaskFilter& filter) {
     const std::string path =
         internal::WithQuery("/api/v1/tasks", {{"name", filter.name_contains},
+                                              {"search", filter.search},
+                                              {"type", filter.type},
+                                              {"queue", filter.queue},
+                                              {"metadata", filter.metadata},
+                                              {"state", filter.state},
                                               {"limit", std::to_string(filter.limit)},
                                               {"cursor", filter.cursor}});
     return Get(*calls_, path, [](const JsonFields& fields) {
@@ -108,7 +92,7 @@ Result<Page<TaskRecord>> SchedulerApi::ListTasks(const TaskFilter& filter) {
     });
 }
 
-Result<std::vector<Execution>> SchedulerApi::ListTasks(Status status, std::size_t limit) {
+Result<std::vector<Execution>> SchedulerApi::ListInStatus(Status status, std::size_t limit) {
     std::vector<Execution> found;
     ExecutionFilter filter{.statuses = {status}};
     while (found.size() < limit) {
@@ -161,79 +145,36 @@ Result<TaskRecord> SchedulerApi::ResumeTask(std::string_view id) {
     return Post(*calls_, PathOf("tasks", id, "resume"), {}, ReadTask);
 }
 
-Result<TaskRecord> SchedulerApi::DeleteTask(std::string_view id, WaitingRuns runs) {
-    const std::string keep = runs == WaitingRuns::kKeep ? "?runs=keep" : "";
-    return Ask(*calls_, HttpMethod::kDelete, PathOf("tasks", id) + keep, {}, ReadTask);
-}
-
 Result<Execution> SchedulerApi::GetExecution(std::string_view id) {
     return Get(*calls_, PathOf("executions", id), ReadExecution);
 }
 
-Result<Page<Execution>> SchedulerApi::ListExecutions(const ExecutionFilter& filter) {
-    std::string statuses;
-    for (const Status status : filter.statuses) {
-        statuses += (statuses.empty() ? "" : ",") + std::string(Name(status));
-    }
-    const std::string path =
-        internal::WithQuery("/api/v1/executions", {{"details", "true"},
-                                                   {"task_id", filter.task_id},
-                                                   {"status", statuses},
-                                                   {"worker_id", filter.worker_id},
-                                                   {"type", filter.type},
-                                                   {"queue", filter.queue},
-                                                   {"from", TimeText(filter.from)},
-                                                   {"to", TimeText(filter.to)},
-                                                   {"limit", std::to_string(filter.limit)},
-                                                   {"cursor", filter.cursor}});
-    return Get(*calls_, path, [](const JsonFields& fields) {
-        return Page<Execution>{ReadList<Execution>(fields, "items", ReadExecution),
-                               fields.Text("next_cursor")};
-    });
-}
-
-Result<std::string> SchedulerApi::GetLog(std::string_view id) {
-    std::string log;
-    std::string cursor;
-    while (log.size() < kLogBytesMax) {
-        const auto next = Get(
-            *calls_,
-            internal::WithQuery(PathOf("executions", id, "log"),
-                                {{"limit", std::to_string(kPageMax)}, {"cursor", cursor}}),
-            [&](const JsonFields& fields) {
-                const auto chunks = ReadList<std::string>(
-                    fields, "items", [](const JsonFields& chunk) { return chunk.Text("lines"); });
-                for (const std::string& chunk : chunks) log += chunk;
-                return fields.Text("next_cursor");
-            });
-        if (!next) return next.error();
-        if (next->empty()) break;
-        cursor = *next;
-    }
-    return log;
-}
-
 Result<std::string> SchedulerApi::Explain(std::string_view id) {
-    return Get(*calls_, PathOf("executions", id, "explain"),
-               [](const JsonFields& fields) { return fields.Text("explanation"); });
+    return AskWhy(*calls_, "executions", id);
 }
 
 Result<WorkerRecord> SchedulerApi::RegisterWorker(const WorkerRegistration& worker) {
     const auto registered =
-        calls_->Call(HttpMethod::kPost, "/api/v1/executors/register", JsonOf(worker));
-    if (!registered) return ErrorOf(registered.error());
+        calls_->Call({HttpMethod::kPost, "/api/v1/executors/register", JsonOf(worker)});
+    if (!registered) {
+        return InOwnNames(ErrorOf(registered.error()),
+                          {{"base_url", "address"},
+                           {"instance_id", "id"},
+                           {"name", worker.name.empty() ? "id" : "name"},
+                           {"tasks", "types"}});
+    }
     return GetWorker(worker.id);
 }
 
 Result<void> SchedulerApi::SendHeartbeat(std::string_view worker_id) {
-    return Only(calls_->Call(HttpMethod::kPost, PathOf("executors", worker_id, "heartbeat"), {}));
+    return Only(calls_->Call({HttpMethod::kPost, PathOf("executors", worker_id, "heartbeat"), {}}));
 }
 
 Result<void> SchedulerApi::UnregisterWorker(std::string_view id) {
-    auto removed = calls_->Call(HttpMethod::kDelete, PathOf("executors", id), {});
+    auto removed = calls_->Call({HttpMethod::kDelete, PathOf("executors", id), {}});
     // Not one that is called over HTTP: perhaps one that connected.
     if (!removed && removed.error().code == internal::ErrorCode::kNotFound) {
-        removed = calls_->Call(HttpMethod::kDelete, PathOf("workers", id), {});
+        removed = calls_->Call({HttpMethod::kDelete, PathOf("workers", id), {}});
     }
     return Only(removed);
 }
@@ -263,6 +204,10 @@ Result<WorkerRecord> SchedulerApi::SetWorkerCapacity(std::string_view id,
                R"({"capacity": )" + value + "}", ReadWorker);
 }
 
+Result<std::string> SchedulerApi::ExplainWorker(std::string_view id) {
+    return AskWhy(*calls_, "workers", id);
+}
+
 Result<SchedulerStatus> SchedulerApi::GetStatus() {
     return Get(*calls_, "/api/v1/scheduler/status", ReadStatus);
 }
@@ -280,11 +225,11 @@ Result<void> SchedulerApi::SetLoadBalanceStrategy(std::string_view strategy) {
     std::string body;
     internal::JsonWriter json(body);
     json.BeginObject().Field("strategy", strategy).EndObject();
-    return Only(calls_->Call(HttpMethod::kPut, "/api/v1/scheduler/strategy", body));
+    return Only(calls_->Call({HttpMethod::kPut, "/api/v1/scheduler/strategy", body}));
 }
 
 Result<void> SchedulerApi::ResetLoadBalancer() {
-    return Only(calls_->Call(HttpMethod::kPost, "/api/v1/scheduler/strategy/reset", {}));
+    return Only(calls_->Call({HttpMethod::kPost, "/api/v1/scheduler/strategy/reset", {}}));
 }
 
 }  // namespace takt

@@ -9,6 +9,7 @@
 #include "sdk/answers.h"
 #include "sdk/calls.h"
 #include "sdk/end_wait.h"
+#include "sdk/own_names.h"
 #include "sdk/records.h"
 #include "takt/scheduler_api.h"
 
@@ -104,7 +105,7 @@ class RunOnce : public std::enable_shared_from_this<RunOnce> {
             EndWait::Begin(calls_, id_, std::max(Left(), Duration(0)), done_);
             return;
         }
-        const Error error = ErrorOf(answer.error());
+        const Error error = InTaskNames(ErrorOf(answer.error()));
         // The id makes it the same task, however often it is submitted.
         const bool passes =
             error.code == ErrorCode::kUnavailable || error.code == ErrorCode::kUnknown;
@@ -151,7 +152,7 @@ void SchedulerApi::SubmitTaskAsync(const Task& task, std::function<void(Result<T
     calls_->Ask(
         {.method = internal::HttpMethod::kPost, .path = "/api/v1/tasks", .body = std::move(*body)},
         [done = std::move(done)](const internal::Result<std::string>& answer) {
-            done(ReadAnswer(answer, ReadTask));
+            done(InTaskNames(ReadAnswer(answer, ReadTask)));
         });
 }
 

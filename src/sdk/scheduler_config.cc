@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "sdk/own_balancer.h"
+#include "sdk/own_names.h"
 
 namespace takt {
 namespace {
@@ -15,6 +16,9 @@ void Set(To& to, const std::optional<From>& from) {
 // A program that shortens a lease means it: what keeps it up follows, unless it is named too.
 void SetTimes(const SchedulerOptions& options, internal::Config& config) {
     internal::Config::Scheduler& scheduler = config.scheduler;
+    // A heartbeat that is slower than the lease allows asks for a longer one.
+    config.engine.worker_lease =
+        std::max(config.engine.worker_lease, options.heartbeat_interval.value_or(Duration(0)) * 3);
     Set(config.engine.worker_lease, options.worker_ttl);
     scheduler.heartbeat_interval = options.heartbeat_interval.value_or(
         std::min(scheduler.heartbeat_interval, config.engine.worker_lease / 3));
@@ -71,9 +75,48 @@ internal::Result<internal::Config> ConfigOf(const SchedulerOptions& options) {
     config.tracing.endpoint = options.tracing_endpoint;
     if (auto set = SetStrategy(options, config); !set) return std::unexpected(set.error());
     for (const auto& [key, value] : options.settings) {
+        if (key.starts_with("log.") || key.starts_with("worker.")) {
+            return internal::Fail(
+                internal::ErrorCode::kInvalid,
+                key + " is not a scheduler's: " +
+                    (key.starts_with("log.") ? "takt::SetLog sets the process's log"
+                                             : "takt::WorkerOptions has it"),
+                "settings");
+        }
         if (auto set = SetConfig(config, key, value); !set) return std::unexpected(set.error());
     }
     return config;
+}
+
+Error InOptionNames(Error error, const SchedulerOptions& options) {
+    // A caller who wrote a key finds it again under that name.
+    if (options.settings.contains(error.field)) return error;
+    Error named =
+        InOwnNames(std::move(error), {{"store.url", "store_url"},
+                                      {"store", "store_url"},
+                                      {"server.listen", "listen"},
+                                      {"server.advertise", "advertise"},
+                                      {"server.node_id", "node_id"},
+                                      {"server.tls_cert", "tls_cert"},
+                                      {"server.tls_key", "tls_key"},
+                                      {"scheduler.heartbeat_interval", "heartbeat_interval"},
+                                      {"scheduler.worker_lease", "worker_ttl"},
+                                      {"scheduler.leader_ttl", "election_timeout"},
+                                      {"scheduler.timeout", "task_timeout"},
+                                      {"scheduler.max_retry", "max_retry_attempts"},
+                                      {"scheduler.retry_delay", "retry_backoff_base"},
+                                      {"scheduler.retry_delay_max", "retry_backoff_max"},
+                                      {"scheduler.queue_size", "task_queue_size"},
+                                      {"executors.concurrency_max", "worker_pool_size"},
+                                      {"scheduler.retention", "retention"},
+                                      {"scheduler.cleanup_interval", "cleanup_interval"},
+                                      {"scheduler.strategy", "load_balance_strategy"},
+                                      {"tracing.endpoint", "tracing_endpoint"}});
+    constexpr std::string_view kFlag = "--insecure";
+    if (const auto at = named.message.find(kFlag); at != named.message.npos) {
+        named.message.replace(at, kFlag.size(), "insecure = true");
+    }
+    return named;
 }
 
 }  // namespace takt

@@ -9,4 +9,7 @@ namespace takt {
 // kInvalid names the option at fault. What contradicts itself is found later, by CheckConfig.
 internal::Result<internal::Config> ConfigOf(const SchedulerOptions& options);
 
+// A key of the configuration is called as the option that sets it.
+Error InOptionNames(Error error, const SchedulerOptions& options);
+
 }  // namespace takt

@@ -1,29 +1,13 @@
-// Tasks and registrations as the REST API takes them, and tasks as it gives them.
-#include <array>
-
+// Tasks and registrations as the REST API takes them.
 #include "base/json.h"
 #include "base/time.h"
 #include "sdk/records.h"
+#include "sdk/task_names.h"
 
 namespace takt {
 namespace {
 
 using internal::JsonWriter;
-
-constexpr std::array<std::string_view, 4> kModes = {"sequential", "parallel", "skip", "replace"};
-constexpr std::array<std::string_view, 3> kMisfires = {"fire_once", "fire_all", "skip"};
-constexpr std::array<std::string_view, 3> kDsts = {"once", "skip", "twice"};
-constexpr std::array<std::string_view, 5> kWhens = {"all_success", "any_success", "all_done",
-                                                    "any_failed", "none_failed"};
-constexpr std::array<std::string_view, 2> kOnFailures = {"stop", "continue"};
-
-template <typename Enum, std::size_t kCount>
-Enum ByName(const std::array<std::string_view, kCount>& names, std::string_view name) {
-    for (std::size_t i = 0; i < kCount; ++i) {
-        if (names[i] == name) return static_cast<Enum>(i);
-    }
-    return Enum{};
-}
 
 // Only what differs from the default is sent: what a kind of task does not have it must not name.
 void Put(JsonWriter& json, std::string_view key, const std::string& text) {
@@ -67,13 +51,7 @@ void Put(JsonWriter& json, std::string_view key, const std::vector<std::string>&
 void PutRetry(JsonWriter& json, const RetryPolicy& retry) {
     const bool set = retry.delay || retry.backoff_rate || retry.delay_max || retry.jitter;
     if (!set) return Put(json, "max_retry", retry.max_retries);
-    json.Key("retry_policy").BeginObject();
-    Put(json, "max_retries", retry.max_retries);
-    if (retry.delay) json.Field("delay", double(retry.delay->count()) / 1000);
-    if (retry.backoff_rate) json.Field("backoff_rate", *retry.backoff_rate);
-    if (retry.delay_max) json.Field("delay_max", double(retry.delay_max->count()) / 1000);
-    if (retry.jitter) json.Field("jitter", *retry.jitter);
-    json.EndObject();
+    WriteRetry(json, retry);
 }
 
 void PutRecurrence(JsonWriter& json, const Task& task) {
@@ -190,45 +168,33 @@ Result<void> PutSteps(JsonWriter& json, const Task& task) {
     return {};
 }
 
-RetryPolicy ReadRetry(const JsonFields& fields) {
-    const internal::JsonView* policy = fields.Find("retry_policy");
-    if (!policy) return {};
-    const JsonFields inner(*policy);
-    return {.max_retries = inner.Count<std::uint32_t>("max_retries"),
-            .delay = inner.Span("delay"),
-            .backoff_rate = inner.Number("backoff_rate"),
-            .delay_max = inner.Span("delay_max"),
-            .jitter = inner.Number("jitter")};
-}
-
-RateLimit ReadRate(const JsonFields& fields) {
-    const internal::JsonView* rate = fields.Find("rate_limit");
-    if (!rate) return {};
-    const JsonFields inner(*rate);
-    return {.count = inner.Count<std::uint32_t>("count"), .per = inner.Span("per")};
-}
-
-void ReadRecurrence(const JsonFields& fields, Task& task) {
-    task.cron_expression = fields.Text("cron_expression");
-    task.interval = fields.Span("interval");
-    task.interval_after_end = fields.Span("interval_after_end");
-    task.timezone = fields.Text("timezone");
-    task.dst = ByName<Dst>(kDsts, fields.Text("dst"));
-    task.start_at = fields.When("start_at");
-    task.end_at = fields.When("end_at");
-    task.fires_max = fields.Count<std::uint32_t>("fires_max");
-    task.jitter = fields.Span("jitter");
-    task.excluded_dates = fields.Texts("excluded_dates");
-    task.execution_mode = ByName<ExecutionMode>(kModes, fields.Text("execution_mode"));
-    task.misfire_policy = ByName<MisfirePolicy>(kMisfires, fields.Text("misfire_policy"));
-    task.misfires_max = fields.Count<std::uint32_t>("misfires_max");
-    task.backlog_max = fields.Count<std::uint32_t>("backlog_max");
-    task.start_deadline = fields.Span("start_deadline");
-    task.catch_up_after_pause = fields.Bool("catch_up_after_pause");
-    task.enabled = fields.Bool("enabled");
-}
-
 }  // namespace
+
+std::string_view Name(ExecutionMode mode) {
+    return NameFrom(kModes, mode);
+}
+std::string_view Name(MisfirePolicy policy) {
+    return NameFrom(kMisfires, policy);
+}
+std::string_view Name(Dst dst) {
+    return NameFrom(kDsts, dst);
+}
+std::string_view Name(When when) {
+    return NameFrom(kWhens, when);
+}
+std::string_view Name(OnFailure on_failure) {
+    return NameFrom(kOnFailures, on_failure);
+}
+
+void WriteRetry(JsonWriter& json, const RetryPolicy& retry) {
+    json.Key("retry_policy").BeginObject();
+    Put(json, "max_retries", retry.max_retries);
+    if (retry.delay) json.Field("delay", double(retry.delay->count()) / 1000);
+    if (retry.backoff_rate) json.Field("backoff_rate", *retry.backoff_rate);
+    if (retry.delay_max) json.Field("delay_max", double(retry.delay_max->count()) / 1000);
+    if (retry.jitter) json.Field("jitter", *retry.jitter);
+    json.EndObject();
+}
 
 Result<std::string> JsonOf(const Task& task) {
     if (!task.payload.empty()) {
@@ -285,104 +251,6 @@ std::string JsonOf(const WorkerRegistration& worker) {
     Put(json, "labels", worker.labels);
     json.EndObject();
     return body;
-}
-
-// Names, or objects for more than one permit.
-static void ReadLocks(const internal::JsonView& list, std::vector<LockWant>& locks) {
-    if (list.kind() != internal::JsonView::Kind::kArray) return;
-    internal::JsonView::Elements elements(list);
-    while (elements.Next()) {
-        const internal::JsonView element = elements.value();
-        std::string scratch;
-        if (element.is_string()) {
-            locks.push_back({.name = std::string(element.AsString(scratch))});
-        } else {
-            const JsonFields lock(element);
-            locks.push_back(
-                {.name = lock.Text("name"), .permits = lock.Count<std::uint32_t>("permits")});
-        }
-    }
-}
-
-static Step ReadStep(const JsonFields& fields) {
-    Step step;
-    step.name = fields.Text("name");
-    step.type = fields.Text("type");
-    step.task = fields.Text("task");
-    step.payload = fields.Raw("payload");
-    step.after = fields.Texts("after");
-    step.when = ByName<When>(kWhens, fields.Text("when"));
-    if (const internal::JsonView* condition = fields.Find("if")) {
-        const JsonFields inner(*condition);
-        step.condition = StepCondition{inner.Raw("value"), inner.Raw("equals")};
-    }
-    step.shards = fields.Count<std::uint32_t>("shards");
-    step.for_each = fields.Raw("for_each");
-    step.each_worker = fields.Bool("each_worker");
-    step.parallel_max = fields.Count<std::uint32_t>("parallel_max");
-    step.min_success = fields.Count<std::uint32_t>("min_success");
-    step.queue = fields.Text("queue");
-    if (fields.Find("priority")) step.priority = fields.Count<int>("priority");
-    step.metadata = fields.Pairs("metadata");
-    step.labels = fields.Pairs("labels");
-    step.retry = ReadRetry(fields);
-    step.executor = fields.Text("executor");
-    step.load_balance_strategy = fields.Text("load_balance_strategy");
-    step.timeout = fields.Span("timeout_seconds");
-    step.expires_after = fields.Span("expires_after");
-    step.delay = fields.Span("delay");
-    step.concurrency_key = fields.Text("concurrency_key");
-    step.concurrency_max = fields.Count<std::uint32_t>("concurrency_max");
-    step.rate_limit = ReadRate(fields);
-    if (const internal::JsonView* locks = fields.Find("locks")) ReadLocks(*locks, step.locks);
-    return step;
-}
-
-TaskRecord ReadTask(const JsonFields& fields) {
-    TaskRecord task;
-    task.id = fields.Text("id");
-    task.name = fields.Text("name");
-    task.type = fields.Text("type");
-    task.queue = fields.Text("queue");
-    task.priority = fields.Count<int>("priority");
-    task.payload = fields.Raw("parameters");
-    task.metadata = fields.Pairs("metadata");
-    task.labels = fields.Pairs("labels");
-    task.executor = fields.Text("executor");
-    task.load_balance_strategy = fields.Text("load_balance_strategy");
-    task.retry = ReadRetry(fields);
-    task.timeout = fields.Span("timeout_seconds");
-    task.expires_after = fields.Span("expires_after");
-    task.unique_key = fields.Text("unique_key");
-    task.unique_for = fields.Span("unique_for");
-    task.concurrency_key = fields.Text("concurrency_key");
-    task.concurrency_max = fields.Count<std::uint32_t>("concurrency_max");
-    task.rate_limit = ReadRate(fields);
-    task.steps = ReadList<Step>(fields, "steps", ReadStep);
-    task.on_failure = ByName<OnFailure>(kOnFailures, fields.Text("on_failure"));
-    task.shards = fields.Count<std::uint32_t>("shards");
-    task.each_worker = fields.Bool("each_worker");
-    task.parallel_max = fields.Count<std::uint32_t>("parallel_max");
-    task.min_success = fields.Count<std::uint32_t>("min_success");
-    if (const internal::JsonView* locks = fields.Find("locks")) ReadLocks(*locks, task.locks);
-    task.run_at = fields.When("run_at");
-    task.delay = fields.Span("delay");
-    task.version = fields.Count<std::uint32_t>("version");
-    // Only what runs once has a state of its own.
-    if (fields.Find("status")) {
-        task.execution = ReadExecution(fields);
-        task.execution->task_id = task.id;
-        task.execution->task_name = task.name;
-        return task;
-    }
-    ReadRecurrence(fields, task);
-    task.created_at = fields.When("created_at");
-    task.updated_at = fields.When("updated_at");
-    task.next_fire_at = fields.When("next_fire_at");
-    task.last_fire_at = fields.When("last_fire_at");
-    task.fires = fields.Count<std::uint64_t>("fires");
-    task.missed = fields.Count<std::uint64_t>("missed");
-    return task;
 }
 
 }  // namespace takt

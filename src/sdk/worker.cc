@@ -6,7 +6,8 @@
 
 #include "sdk/convert.h"
 #include "sdk/executor_bridge.h"
-#include "store/discovery.h"
+#include "sdk/own_names.h"
+#include "sdk/parts.h"
 #include "takt/version.h"
 #include "worker/worker_runtime.h"
 
@@ -19,7 +20,7 @@ internal::Result<std::vector<std::string>> ServersOf(const WorkerOptions& option
                               "servers and store_url exclude each other; give one of them",
                               "store_url");
     }
-    if (!options.store_url.empty()) return internal::FindSchedulers(options.store_url);
+    if (!options.store_url.empty()) return FindByStore(options.store_url);
     if (!options.servers.empty()) return options.servers;
     return std::vector<std::string>{"http://127.0.0.1:8080"};
 }
@@ -48,9 +49,7 @@ internal::WorkerOptions RuntimeOptionsOf(const WorkerOptions& options) {
                                   .health_listen = options.health_listen};
     if (options.enable_tracing) inner.trace_endpoint = options.tracing_endpoint;
     if (!options.store_url.empty()) {
-        inner.find_servers = [store = options.store_url] {
-            return internal::ListSchedulers(store);
-        };
+        inner.find_servers = [store = options.store_url] { return ListByStore(store); };
     }
     return inner;
 }
@@ -97,6 +96,14 @@ internal::Result<internal::HandlerRegistry> Worker::Impl::Handlers() const {
     }
     for (const auto& handler : async_handlers) {
         if (auto added = handlers.Add(handler); !added) return std::unexpected(added.error());
+    }
+    for (const std::string& type : options.types) {
+        if (handlers.empty() || handlers.Find(type)) continue;
+        return internal::Fail(internal::ErrorCode::kInvalid,
+                              "types names '" + type +
+                                  "', and there is no handler for it: its tasks would be sent here "
+                                  "and fail",
+                              "types");
     }
     if (handlers.empty()) {
         return internal::Fail(internal::ErrorCode::kInvalid,
@@ -145,7 +152,13 @@ Result<void> Worker::Start() {
     if (!servers) return ErrorOf(servers.error());
     options.servers = std::move(*servers);
     auto runtime = internal::WorkerRuntime::Create(std::move(options), std::move(*handlers));
-    if (!runtime) return ErrorOf(runtime.error());
+    if (!runtime) {
+        return InOwnNames(ErrorOf(runtime.error()), {{"capacity", "max_concurrency"},
+                                                     {"heartbeat", "heartbeat_interval"},
+                                                     {"lease", "worker_ttl"},
+                                                     {"compression", "enable_compression"},
+                                                     {"trace_endpoint", "tracing_endpoint"}});
+    }
     if (auto started = (*runtime)->Start(); !started) return ErrorOf(started.error());
     const std::scoped_lock lock(impl_->mutex);
     impl_->runtime = std::move(*runtime);

@@ -193,13 +193,14 @@ TEST_F(WorkerTest, MistakesAreToldAtTheStart) {
     };
     EXPECT_THAT(mistake_of({}, 0).message, HasSubstr("nothing to run tasks with"));
     EXPECT_EQ(mistake_of({}, 2).code, ErrorCode::kConflict);
-    EXPECT_EQ(mistake_of({.max_concurrency = 0}, 1).field, "capacity");
-    EXPECT_EQ(mistake_of({.max_concurrency = 1u << 31}, 1).field, "capacity");
+    EXPECT_EQ(mistake_of({.max_concurrency = 0}, 1).field, "max_concurrency");
+    EXPECT_EQ(mistake_of({.max_concurrency = 1u << 31}, 1).field, "max_concurrency");
     EXPECT_EQ(mistake_of({.servers = {"no url"}}, 1).code, ErrorCode::kInvalid);
     EXPECT_EQ(mistake_of({.servers = {"http://127.0.0.1:1"}, .store_url = "redis://x"}, 1).field,
               "store_url");
     EXPECT_EQ(mistake_of({.store_url = "file:./x"}, 1).code, ErrorCode::kInvalid);
     EXPECT_EQ(mistake_of({.id = "not an id"}, 1).field, "id");
+    EXPECT_EQ(mistake_of({.types = {"t", "other"}}, 1).field, "types");
 }
 
 TEST_F(WorkerTest, WorkerIsStartedOnceAndMayWaitForItsScheduler) {

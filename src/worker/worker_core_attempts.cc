@@ -69,10 +69,11 @@ void WorkerCore::OnAssign(const worker::v1::Assign& assign) {
     task.shard_index = assign.shard().index();
     task.shard_total = assign.shard().total();
     held->token = assign.attempt().token();
-    held->timeout =
-        assign.timeout_ms() > 0
-            ? std::min(kDurationMax, Duration(static_cast<Duration::rep>(assign.timeout_ms())))
-            : options_.task_timeout;
+    held->timeout = options_.task_timeout;
+    if (assign.timeout_ms() > 0) {
+        const Duration own = std::min(kDurationMax, Duration(Duration::rep(assign.timeout_ms())));
+        held->timeout = held->timeout > Duration(0) ? std::min(held->timeout, own) : own;
+    }
     const TaskHandler* handler = handlers_->Find(task.type);
     held->async = handler && handler->is_async();
     held->mailbox = mailbox_;
