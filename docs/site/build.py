@@ -22,7 +22,7 @@ SOURCE = SITE.parents[1]
 GROUPS = {
     "en": [
         ("Begin", ["README.md", "docs/console.md", "docs/cli.md", "docs/api.md", "docs/coming_from.md",
-                   "docs/coming_from_queues.md"]),
+                   "docs/go_kits.md", "docs/coming_from_queues.md"]),
         ("Tasks", ["docs/scheduling.md", "docs/cron.md", "docs/states.md", "docs/workflows.md", "docs/locks.md",
                    "docs/namespaces.md", "docs/definitions.md"]),
         ("Workers", ["docs/cpp.md", "docs/python.md", "docs/node.md", "docs/executors.md",

@@ -12,6 +12,7 @@ TRANSLATED = {
     "docs/configuration.md": "docs/zh/configuration.md",
     "docs/console.md": "docs/zh/console.md",
     "docs/definitions.md": "docs/zh/definitions.md",
+    "docs/go_kits.md": "docs/zh/go_kits.md",
     "docs/locks.md": "docs/zh/locks.md",
     "docs/namespaces.md": "docs/zh/namespaces.md",
     "docs/node.md": "docs/zh/node.md",
