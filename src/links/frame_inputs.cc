@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "base/failpoint.h"
 #include "base/json.h"
 #include "base/utf8.h"
 #include "model/lock.h"
@@ -160,7 +159,6 @@ class Reader {
         } else {
             outcome->data = *data;
         }
-        if (TAKT_MUTANT("links.forget_failures")) report.success = true;
         const bool empty = report.success && outcome->code == 0 && outcome->message.empty() &&
                            outcome->data.empty();
         if (!empty) report.outcome = std::move(outcome);

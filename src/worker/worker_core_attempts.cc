@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/failpoint.h"
 #include "base/log.h"
 #include "base/utf8.h"
 #include "wire/frame_codec.h"
@@ -211,7 +210,6 @@ void WorkerCore::EndAttempt(const HeldPtr& held, TaskResult result, std::optiona
     held->ended_by = by;
     held->result_due = true;
     ++unacknowledged_;
-    if (TAKT_MUTANT("worker.forget_results")) return;
     results_due_.push_back(held);
 }
 

@@ -195,13 +195,6 @@ MUTANTS = [
           "LoadPagesThroughAllLiveExecutionsInOrder", test="*LoadPagesThroughAllLive*"),
     store("redis.hide_fence", "a commit that Redis refused counts as done",
           "CommitOfAnOlderTermIsRefused", test="*CommitOfAnOlderTerm*", sample=False),
-    store("mysql.half_batches", "the changes of a batch are written one by one",
-          "ABatchIsAppliedWholeOrNotAtAll", test="*WholeOrNotAtAll*", sample=False),
     store("mysql.hide_gaps", "a batch without its forerunner counts as done",
           "ABatchWhoseForerunnerIsMissing", test="*Forerunner*", sample=False),
-    # --- Links and workers against chaos ----------------------------------------------------------
-    Mutant("links.forget_failures", "a failed result is taken for a success",
-           ("result of nobody",), chaos=("embedded", "none"), sample=False),
-    Mutant("worker.forget_results", "a worker does not tell how an attempt ended",
-           ("unfinished", "acknowledged"), chaos=("embedded", "none"), sample=False),
 ]

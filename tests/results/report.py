@@ -94,7 +94,8 @@ def simulator(sim):
         for key in ("seeds", "executions", "runs", "commits", "losses", "due_times", "faults"):
             sums[key] += one[key]
         sums["failed"] += len(one["failed"])
-    rows = [[what, steps, *(grouped(sums[key]) for key in
+    # A drill has faults of its own.
+    rows = [[what, steps, *(grouped(sums[key]) if sums[key] or key != "faults" else "–" for key in
                             ("seeds", "faults", "executions", "runs", "losses", "due_times", "failed"))]
             for (what, steps), sums in kinds.items()]
     text = table(["what", "steps", "seeds", "faults", "submitted", "runs", "workers lost", "due times",
@@ -156,7 +157,10 @@ def soak_table(soak):
         result = f"**{len(one['violations'])} violations**" if one["violations"] else "flat"
         rows.append([one["store"], result, f"{one['seconds'] / 60:.1f}", one["faults"],
                      *(f"{one[key]['middle']:g} → {one[key]['last']:g}" for key, _ in measures)])
-    return table(["store", "result", "minutes", "faults", *(name for _, name in measures)], rows)
+    text = table(["store", "result", "minutes", "faults", *(name for _, name in measures)], rows)
+    plots = [f"[{name}](../tests/results/{file.name})" for key, name in measures
+             for file in [HERE / f"soak-{key.replace('_', '-')}.svg"] if file.exists()]
+    return text + (f"\n\nPlots: {', '.join(plots)}." if plots else "")
 
 
 PAGE = """# Report: what was tried, and what came of it
@@ -223,6 +227,7 @@ Lost means: acknowledged, and gone; [guarantees.md](guarantees.md) has the detai
   by syncs that fail, not by a disk that forgets.
 - Networks between machines: everything ran on loopback, with proxies that cut and delay.
 - Servers of other versions than those below.
+- Data races and misused memory: that is what `./dev test thread` and `./dev test debug` look for, whose outcome is not part of this page.
 - Times: this machine had {cores} cores and other work to do. Read them as upper bounds.
 
 ## With what
@@ -235,7 +240,7 @@ Lost means: acknowledged, and gone; [guarantees.md](guarantees.md) has the detai
 ./dev sim --seeds 100000 --keep-going --result tests/results/sim.jsonl
 ./dev mutants --result tests/results/mutants.json
 ./dev chaos --result tests/results/chaos.json
-./dev soak --hours 8 --result tests/results/soak.json
+./dev soak --hours 8 --result tests/results/soak.json --plots tests/results
 ./dev report
 ```
 

@@ -94,7 +94,7 @@ void AppendResult(const std::string& path, const SimulationOptions& options, std
          << ", \"faults\": " << sum.faults << ", \"failed\": [" << list << "]}\n";
 }
 
-// What is done with the seeds.
+// The seeds, and how they are gone through.
 struct Campaign {
     std::uint64_t first = 1;
     std::uint64_t seeds = 100;

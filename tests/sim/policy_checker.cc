@@ -150,7 +150,7 @@ void PolicyChecker::CheckJitter(const Execution& row) {
     }
 }
 
-// Whoever skips a fire must have a reason.
+// A fire is skipped for a reason only.
 void PolicyChecker::CheckSkipped(const Execution& row, const std::vector<RowMove>& moves) {
     if (row.status != Status::kSkipped || row.outcome->reason != Reason::kSkipped) return;
     if (row.outcome->message.view() == "its queue was full") return;
@@ -312,7 +312,7 @@ void PolicyChecker::CheckDrains(const Batch& batch, const std::vector<RowMove>& 
     }
 }
 
-// What nothing holds back is given to a worker as soon as one has room.
+// An execution that nothing holds back is given to a worker as soon as one has room.
 void PolicyChecker::CheckRoom(const RowMove& move) {
     const Execution& row = move.after;
     const TaskOptions& options = row.task->opt();

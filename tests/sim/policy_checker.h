@@ -37,7 +37,7 @@ class PolicyChecker {
     }
     // An attempt is sent.
     void OnAssign(const Assign& assign);
-    // What a scheduler lets go of; `reaches` tells whether a session is still there.
+    // A scheduler lets go of its effects; `reaches` tells whether a session is still there.
     void OnRelease(const Effects& effects, const std::function<bool(SessionId)>& reaches);
     // A handler has ended an attempt.
     void OnEnd(const AttemptRef& attempt);
