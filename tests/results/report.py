@@ -124,8 +124,12 @@ def chaos_matrix(chaos):
             return ""
         return f"{len(found)} held" if not bad else f"{len(found) - bad} held, **{bad} not**"
 
-    return table(["fault", *STORES], [[f"`{fault}`", *(cell(runs[fault, store]) for store in STORES)]
+    text = table(["fault", *STORES], [[f"`{fault}`", *(cell(runs[fault, store]) for store in STORES)]
                                       for fault in faults])
+    bad = [f"- `{one['fault']}` on {one['store']}: {one['violations'][0]}" for one in chaos
+           if one["violations"]]
+    # One that begins with "run:" did not come to its fault, or not to its end: it shows nothing either way.
+    return text + ("\n\nNot held, or not carried out (`run:`):\n\n" + "\n".join(bad) if bad else "")
 
 
 def chaos_numbers(chaos):
