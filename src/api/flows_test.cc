@@ -135,6 +135,31 @@ TEST(Flows, AllMistakesAreToldWithoutMakingAnything) {
               (Paths{"min_success", "on_failure"}));
 }
 
+TEST(Flows, ACircleOfTasksIsToldBeforeTheChangeThatWouldCloseIt) {
+    TestScheduler scheduler;
+    for (const char* task :
+         {R"({"name": "b", "id": "b", "steps": [{"name": "s", "task": "c"}]})",
+          R"({"name": "c", "id": "c", "steps": [{"name": "s", "task": "a"}]})"}) {
+        ASSERT_EQ(scheduler.Post("/api/v1/tasks", task).status, 201);
+    }
+    const std::string closes =
+        R"({"name": "a", "id": "a", "steps": [{"name": "ok", "type": "x"}, {"name": "s", "task": "b"}]})";
+    const Answered told = scheduler.Post("/api/v1/tasks/validate", closes);
+    ASSERT_EQ(told.status, 200) << told.body;
+    EXPECT_FALSE(told.json.at("valid").as_bool());
+    ASSERT_EQ(told.json.at("errors").as_array().size(), 1u) << told.body;
+    const auto& mistake = told.json.at("errors").at(0);
+    EXPECT_EQ(mistake.at("path").as_string(), "steps[1].task");
+    // The same sentence as that of the change itself.
+    const Answered refused = scheduler.Post("/api/v1/tasks", closes);
+    EXPECT_EQ(refused.status, 400) << refused.body;
+    EXPECT_EQ(refused.json.at("detail").as_string(), mistake.at("message").as_string());
+    const Answered apart = scheduler.Post(
+        "/api/v1/tasks/validate",
+        R"({"name": "d", "id": "d", "steps": [{"name": "s", "task": "b"}, {"name": "t", "task": "gone"}]})");
+    EXPECT_TRUE(apart.json.at("valid").as_bool()) << apart.body;
+}
+
 TEST(Flows, StepsThatAreLookedAtAreGivenForDrawing) {
     TestScheduler scheduler;
     const Answered told = scheduler.Post("/api/v1/tasks/validate", kEtl);

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <limits>
 
+#include "base/broken_utf8.h"
 #include "base/utf8.h"
 
 namespace takt::internal {
@@ -199,6 +200,16 @@ TEST(JsonWriterTest, KeysOfUsersAreEscaped) {
 }
 
 // A log line or message is cut to its bound, in the middle of a Chinese word if need be.
+TEST(Utf8Test, TheFirstBrokenByteOfAFileIsNamed) {
+    EXPECT_FALSE(FindBrokenUtf8("a: \xe4\xb8\xad\n"));
+    EXPECT_FALSE(FindBrokenUtf8(""));
+    const auto broken = FindBrokenUtf8("a\n\nname: caf\xe9 \xff\n");
+    ASSERT_TRUE(broken);
+    EXPECT_EQ(broken->line, 3);
+    EXPECT_EQ(broken->detail, "is not UTF-8: the byte 0xe9 after 'name: caf'");
+    EXPECT_EQ(FindBrokenUtf8("\xc3\n")->line, 1) << "a character does not go over a line's end";
+}
+
 TEST(Utf8Test, ACutDoesNotBreakACharacter) {
     const std::string_view text = "a\xe4\xbb\xbb\xe5\x8a\xa1";
     EXPECT_EQ(CutUtf8(text, 0), "");

@@ -12,6 +12,7 @@
 #include "cli/definition_server.h"
 #include "cli/output.h"
 #include "definitions/plan_text.h"
+#include "definitions/task_circles.h"
 
 namespace takt::internal::cli {
 namespace {
@@ -129,6 +130,12 @@ Result<Planned> MakeThePlan(DefinitionServer& server, const ApplyOptions& option
     auto found = server.Check(written->definitions, planned.input);
     if (!found) return std::unexpected(found.error());
     std::ranges::move(*found, std::back_inserter(written->mistakes));
+    for (const TaskCircle& circle : FindTaskCircles(planned.input)) {
+        const auto at =
+            std::ranges::find(written->definitions, circle.key, &WrittenDefinition::key);
+        if (at == written->definitions.end()) continue;
+        written->mistakes.push_back(at->Mistake(circle.mistake.field, circle.mistake.detail));
+    }
     if (!written->mistakes.empty()) return Refusal(std::move(written->mistakes));
     PlanRules rules = options.rules;
     if (!server.named().empty()) rules.spaces.insert(server.named());

@@ -73,7 +73,8 @@ void PrintNotes(const Imported& imported) {
                               : "not taken: ",
                      Clean(note.text, 1000).c_str());
     }
-    std::fprintf(stderr, "%zu definitions%s\n", imported.definitions.size(),
+    const std::size_t count = imported.definitions.size();
+    std::fprintf(stderr, "%zu %s%s\n", count, count == 1 ? "definition" : "definitions",
                  imported.complete() ? "" : "; not everything means the same here, see above");
 }
 

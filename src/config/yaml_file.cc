@@ -3,9 +3,12 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <map>
 #include <string>
 
+#include "base/broken_utf8.h"
 #include "config/config.h"
 #include "config/mistakes.h"
 
@@ -120,20 +123,25 @@ Result<void> LoadConfigFile(Config& config, const std::string& path) {
     if (std::filesystem::is_directory(path, ignored)) {
         return Fail(ErrorCode::kInvalid, path + ": is a directory; name the file in it");
     }
-    // yaml-cpp reports by exceptions, and so do the streams that it reads; they end here.
+    std::ifstream file(path, std::ios::binary);
+    const std::string text(std::istreambuf_iterator<char>(file), {});
+    if (!file.is_open() || file.bad()) {
+        return Fail(ErrorCode::kInvalid, path + ": the file cannot be read");
+    }
+    if (const auto broken = FindBrokenUtf8(text)) {
+        return Fail(ErrorCode::kInvalid,
+                    path + ":" + std::to_string(broken->line) + ": " + broken->detail);
+    }
+    // yaml-cpp reports by exceptions; they end here.
     try {
-        const YAML::Node root = YAML::LoadFile(path);
+        const YAML::Node root = YAML::Load(text);
         if (root.IsNull()) return {};
         if (!root.IsMap()) return Fail(ErrorCode::kInvalid, path + ": must be a map of sections");
         FileReader reader(config, path);
         reader.ReadSection(root, "");
         return reader.result();
-    } catch (const YAML::BadFile&) {
-        return Fail(ErrorCode::kInvalid, path + ": the file cannot be read");
     } catch (const YAML::Exception& error) {
         return Fail(ErrorCode::kInvalid, At(path, error.mark) + ": " + error.msg);
-    } catch (const std::exception& error) {
-        return Fail(ErrorCode::kInvalid, path + ": the file cannot be read: " + error.what());
     }
 }
 

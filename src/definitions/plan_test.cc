@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "definitions/plan_text.h"
+#include "definitions/task_circles.h"
 
 namespace takt::internal {
 namespace {
@@ -215,6 +216,23 @@ TEST_F(PlanTest, ItsTextAndItsJsonTellTheSame) {
     EXPECT_THAT(PlanJson(Make(), rules_),
                 HasSubstr(R"("changes":[{"field":"cron_expression","before":"0 1 * * *",)"
                           R"("after":"0 2 * * *"}])"));
+}
+
+// A dry run that says all is well, and an apply that is then refused, are worth nothing.
+TEST_F(PlanTest, TasksThatRunEachOtherAreFoundBeforeAnythingIsWritten) {
+    Define(Key("task", "a"), R"({"id":"a","steps":[{"name":"x"},{"name":"y","task":"b"}]})");
+    Define(Key("task", "d"), R"({"id":"d","steps":[{"name":"x","task":"a"}]})");
+    Stand(Key("task", "b"), R"({"id":"b","steps":[{"name":"z","task":"c"}]})", "us");
+    Stand(Key("task", "c"), R"({"id":"c","steps":[{"name":"z","task":"a"}]})", "us");
+    const auto circles = FindTaskCircles(input_);
+    ASSERT_EQ(circles.size(), 1u);
+    EXPECT_EQ(circles[0].key, Key("task", "a"));
+    EXPECT_EQ(circles[0].mistake.field, "steps[1].task");
+    EXPECT_EQ(circles[0].mistake.detail,
+              "step 'y' runs 'b', whose steps run this task: a run of it would never end");
+    // The files take the way back away.
+    Define(Key("task", "c"), R"({"id":"c","type":"work"})");
+    EXPECT_THAT(FindTaskCircles(input_), IsEmpty());
 }
 
 }  // namespace

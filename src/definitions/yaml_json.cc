@@ -2,9 +2,11 @@
 
 #include <yaml-cpp/yaml.h>
 
+#include <optional>
 #include <set>
 #include <utility>
 
+#include "base/broken_utf8.h"
 #include "base/json.h"
 
 namespace takt::internal {
@@ -22,8 +24,32 @@ int LineNumber(const YAML::Mark& mark) {
 
 // Whether a plain scalar is a number as JSON spells it; such a one is kept letter by letter.
 bool IsJsonNumber(const std::string& text) {
-    const bool begins = !text.empty() && (text[0] == '-' || (text[0] >= '0' && text[0] <= '9'));
-    return begins && CheckJson(text).has_value();
+    std::string_view left = text;
+    const auto take = [&](std::string_view any) {
+        const bool has = !left.empty() && any.find(left[0]) != std::string_view::npos;
+        if (has) left.remove_prefix(1);
+        return has;
+    };
+    const auto digits = [&] {
+        bool some = false;
+        while (take("0123456789")) some = true;
+        return some;
+    };
+    take("-");
+    if (!take("0") && !digits()) return false;
+    if (take(".") && !digits()) return false;
+    if (take("eE")) {
+        take("+-");
+        if (!digits()) return false;
+    }
+    return left.empty();
+}
+
+// yaml-cpp would make U+FFFD of it, and nobody would hear of it.
+std::optional<FileMistake> FindBroken(const std::string& text) {
+    const auto broken = FindBrokenUtf8(text);
+    if (!broken) return std::nullopt;
+    return FileMistake{broken->line, broken->detail};
 }
 
 class YamlWalk {
@@ -33,7 +59,7 @@ class YamlWalk {
         Note(place, node);
         if (depth > kDepthMax) return Wrong(node, "is nested too deeply");
         if (document.json.size() > kJsonBytesMax) return Wrong(node, "makes the document too long");
-        if (node.IsScalar()) return WriteScalar(node);
+        if (node.IsScalar()) return WriteScalar(node, place);
         if (node.IsSequence()) return WriteList(node, place, depth);
         if (node.IsMap()) return WriteMap(node, place, depth);
         document.json += "null";
@@ -81,7 +107,7 @@ class YamlWalk {
         return true;
     }
 
-    bool WriteScalar(const YAML::Node& node) {
+    bool WriteScalar(const YAML::Node& node, const std::string& place) {
         const std::string& text = node.Scalar();
         std::string& out = document.json;
         const bool quoted = node.Tag() == "!" || node.Tag() == "tag:yaml.org,2002:str";
@@ -95,6 +121,12 @@ class YamlWalk {
         } else if (text == "false" || text == "False" || text == "FALSE") {
             out += "false";
         } else if (IsJsonNumber(text)) {
+            // A text instead would be another thing than the one that was meant.
+            if (const auto fits = CheckJson(text); !fits) {
+                return Wrong(node, (place.empty() ? "" : place + ": ") + text.substr(0, 60) +
+                                       " does not fit into 64 bits; in quotes it would be a "
+                                       "text");
+            }
             out += text;
         } else {
             AppendJsonString(out, text);
@@ -134,6 +166,7 @@ Result<std::string> YamlToJson(const std::string& text, const std::string& name)
     const auto wrong = [&](int line, const std::string& why) {
         return Fail(ErrorCode::kInvalid, name + ":" + std::to_string(line) + " " + why);
     };
+    if (const auto broken = FindBroken(text)) return wrong(broken->line, broken->detail);
     try {
         YamlWalk walk;
         if (!walk.Write(YAML::Load(text), {}, 0)) {
@@ -147,6 +180,10 @@ Result<std::string> YamlToJson(const std::string& text, const std::string& name)
 
 YamlFile ReadYamlFile(const std::string& text) {
     YamlFile file;
+    if (auto broken = FindBroken(text)) {
+        file.mistakes.push_back(std::move(*broken));
+        return file;
+    }
     try {
         for (const YAML::Node& node : YAML::LoadAll(text)) {
             if (!node.IsSequence()) {

@@ -1,12 +1,12 @@
 // Recurring tasks: made, changed, paused, triggered, deleted. When they fire is engine_fires.cc.
 #include <algorithm>
 #include <optional>
-#include <set>
 #include <utility>
 
 #include "base/check.h"
 #include "base/log.h"
 #include "engine/engine.h"
+#include "model/task_circle.h"
 #include "model/workflow.h"
 
 namespace takt::internal {
@@ -25,44 +25,17 @@ bool IsTold(const PutTask& put, const TaskRow& before) {
            put.paused.value_or(before.state.paused) != before.state.paused;
 }
 
-// The number of a step by which a run of the task comes to run itself again, by steps that name tasks;
-// nothing if there is none. One walk for all steps: each task is looked at once.
+// The change that closes a circle is refused; those that were stored before this was checked end at the
+// depth that runs may have.
 template <typename Tasks>
-std::optional<std::size_t> FindCircle(const Tasks& tasks, const Task& task) {
-    std::vector<std::pair<Text, std::size_t>> open;
-    std::set<Text> seen;
-    const auto add = [&](const Text& named, std::size_t by) {
-        if (!named.empty() && seen.insert(named).second) open.emplace_back(named, by);
-    };
-    std::size_t number = 0;
-    for (const WorkflowStep& step : task.workflow()->steps()) add(step.named, number++);
-    while (!open.empty()) {
-        const auto [name, by] = std::move(open.back());
-        open.pop_back();
-        if (name == task.id.text()) return by;
-        const auto found = tasks.find(name);
-        const Workflow* inner =
-            found == tasks.end() ? nullptr : found->second->row.task->workflow();
-        if (!inner) continue;
-        for (const WorkflowStep& step : inner->steps()) add(step.named, by);
-    }
-    return std::nullopt;
-}
-
-// A run whose steps run its own task again would never end. The change that closes such a circle is
-// refused; those that were stored before this was checked end at the depth that runs may have.
-template <typename Tasks>
-Result<void> CheckCircle(const Tasks& tasks, const Task& task) {
+Result<void> CheckNoCircle(const Tasks& tasks, const Task& task) {
     if (!task.workflow() || task.id.empty()) return {};
-    const auto number = FindCircle(tasks, task);
-    if (!number) return {};
-    const WorkflowStep& step = task.workflow()->steps()[*number];
-    const std::string why = step.named == task.id.text()
-                                ? "runs the task that it is a step of"
-                                : "runs '" + step.named.str() + "', whose steps run this task";
-    return Fail(ErrorCode::kInvalid,
-                "step '" + step.task->name.str() + "' " + why + ": a run of it would never end",
-                "steps[" + std::to_string(*number) + "].task");
+    return CheckCircle(task.id.text().str(), [&](const std::string& id) {
+        if (id == task.id.view()) return NamingStepsOf(task);
+        const auto found = tasks.find(Text(id));
+        return found == tasks.end() ? std::vector<NamingStep>()
+                                    : NamingStepsOf(*found->second->row.task);
+    });
 }
 
 }  // namespace
@@ -137,7 +110,7 @@ void Engine::MakeOrChange(const PutTask& put) {
     }
     if (!exists && IsOwnToCome(task.id.view())) return draft_.Reply(put.request, TakenForOwn());
     if (!exists && IsChildId(task.id.view())) return draft_.Reply(put.request, TakenForStep());
-    if (auto apart = CheckCircle(tasks_, task); !apart)
+    if (auto apart = CheckNoCircle(tasks_, task); !apart)
         return draft_.Reply(put.request, std::unexpected(apart.error()));
     if (std::string why = locks_.WhyNever(task); !why.empty())
         return draft_.Reply(put.request, Fail(ErrorCode::kInvalid, std::move(why), "locks"));
