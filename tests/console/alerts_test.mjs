@@ -144,7 +144,7 @@ test('the page of channels can be read in Chinese, on a phone', async () => {
         const form = own.page.getByRole('dialog');
         await form.getByText('邮件').click();
         await form.getByLabel('邮件服务器').waitFor();
-        assert.doesNotMatch(await form.innerText(), /[A-Za-z]{4,}(?<!Webhook)/);
+        assert.doesNotMatch((await form.innerText()).replace('Webhook', ''), /[A-Za-z]{4,}/);
     } finally {
         await own.close();
     }
