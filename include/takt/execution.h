@@ -110,7 +110,7 @@ struct ExecutionFilter {
     std::optional<Time> to = {};    // and before this one.
     std::string parent_id = {};     // Parts of this run.
     bool children = false;          // Parts of runs too.
-    std::string search = {};        // In names, ids, metadata or errors; docs/api.md says how far.
+    std::string search = {};        // In names, ids, metadata or errors; then without payloads.
     std::string metadata = {};      // One pair, name=value.
     std::size_t limit = 100;        // 1 to 1000 for one page.
     std::string cursor = {};        // next_cursor of the page before; empty is the first page.

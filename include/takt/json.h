@@ -1,5 +1,5 @@
 // Json: a small value for payloads and results. Numbers stay as they were written: 1.50 is not 1.5, and
-// a number of thirty digits keeps them all.
+// a fraction of thirty digits keeps them all. (Whole numbers have 64 bits, as everywhere in Takt.)
 //
 //     task.payload = takt::Json{{"user_id", 12345}, {"tags", takt::Json::List({"a", "b"})}};
 //

@@ -139,8 +139,8 @@ class TAKT_EXPORT SchedulerApi : public OperatorApi {
     Result<Page<LogChunk>> ReadLog(std::string_view id, std::string_view cursor = {});
     // How many fit a filter, whose limit and cursor do not count; the newest 10,000 are looked at.
     Result<ExecutionCounts> CountExecutions(const ExecutionFilter& filter = {});
-    // Runs those again that failed or were cancelled, or ends those that go on: as many as the filter's
-    // limit says. One that cannot be changed does not stop the others.
+    // Runs those again that failed (cancelled ones if `statuses` says so), or ends those that go on:
+    // as many as the filter's limit says. One that cannot be changed does not stop the others.
     Result<Sweep> RetryExecutions(const ExecutionFilter& filter);
     Result<Sweep> CancelExecutions(const ExecutionFilter& filter);
     // Where the steps of a run stand. kNotFound: no such execution, or its task has no steps.

@@ -1,5 +1,5 @@
-// The calls of operators: queues, locks, alerts, statistics, namespaces, the audit, tasks that change. Each
-// call goes over the network once here, so that what the REST API says is what the structs have.
+// The calls of operators: queues, locks, alerts, statistics, namespaces, the audit, tasks that change.
+// Each goes over the network once here, so that what the REST API says is what the structs have.
 #include <gmock/gmock.h>
 
 #include "tests/sdk/sdk_testing.h"
@@ -127,7 +127,8 @@ TEST_F(OperatorTest, ManyAreEndedAndRunAgainAtOnce) {
         client_->CancelExecutions({.type = "nobody", .limit = 3, .cursor = some->next_cursor});
     ASSERT_TRUE(rest);
     EXPECT_EQ(rest->changed, 2u);
-    const auto again = client_->RetryExecutions({.type = "nobody"});
+    const auto again =
+        client_->RetryExecutions({.statuses = {Status::kCancelled}, .type = "nobody"});
     ASSERT_TRUE(again) << again.error().message;
     EXPECT_EQ(again->changed, 5u);
     EXPECT_EQ(client_->RetryExecutions({.statuses = {Status::kRunning}}).error().field, "status");
@@ -233,7 +234,7 @@ TEST_F(OperatorTest, ARuleFiresAndIsLookedAfter) {
     EXPECT_EQ(client_->GetAlertRule("anything-waits").error().code, ErrorCode::kNotFound);
     EXPECT_FALSE(client_->ListAlertRules()->empty()) << "those that are built in";
     EXPECT_FALSE(client_->ListAlertMetrics()->empty());
-    EXPECT_THAT(client_->ListAlertChannels().value(), IsEmpty());
+    EXPECT_EQ(client_->ListAlertChannels().value().at(0).name, "log");
     EXPECT_EQ(client_->TestAlertChannel("nobody").error().code, ErrorCode::kNotFound);
 
     AlertRule wrong = rule;

@@ -118,7 +118,9 @@ RunStep ReadRunStep(const JsonFields& fields) {
 
 Result<Page<Execution>> SchedulerApi::ListExecutions(const ExecutionFilter& filter) {
     internal::Query query = FilterOf(filter);
-    query.emplace_back("details", "true");
+    // A search looks through many, and gives none of them whole.
+    const bool searched = !filter.search.empty() || !filter.metadata.empty();
+    query.emplace_back("details", searched ? "" : "true");
     query.emplace_back("limit", std::to_string(filter.limit));
     query.emplace_back("cursor", filter.cursor);
     return GetPage<Execution>(*calls_, internal::WithQuery("/api/v1/executions", query),
