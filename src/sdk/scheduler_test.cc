@@ -113,8 +113,8 @@ TEST_F(SchedulerTest, WhatCannotWorkIsToldAtTheStart) {
                 HasSubstr("names no kind of store"));
     EXPECT_THAT(with([](auto& o) { o.store_url = "file:/proc/nowhere"; }).code,
                 AnyOf(ErrorCode::kUnavailable, ErrorCode::kInvalid));
-    EXPECT_EQ(with([](auto& o) { o.listen = "nonsense"; }).field, "server.listen");
-    EXPECT_EQ(with([](auto& o) { o.node_id = "no id"; }).field, "server.node_id");
+    EXPECT_EQ(with([](auto& o) { o.listen = "nonsense"; }).field, "listen");
+    EXPECT_EQ(with([](auto& o) { o.node_id = "no id"; }).field, "node_id");
     EXPECT_EQ(with([](auto& o) { o.load_balance_strategy = "best"; }).code, ErrorCode::kInvalid);
     EXPECT_EQ(with([](auto& o) { o.load_balance_strategy = OwnStrategy("mine"); }).field,
               "load_balance_strategy");
