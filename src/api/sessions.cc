@@ -5,7 +5,6 @@
 #include <boost/json/object.hpp>
 #include <boost/json/value.hpp>
 #include <map>
-#include <set>
 
 #include "base/json.h"
 
@@ -62,17 +61,23 @@ Result<std::vector<GroupRole>> ReadGroupRoles(
 
 Sessions::Sessions(Options options) : options_(std::move(options)), seal_(options_.key) {}
 
-std::string Sessions::Make(Person person, Time now) const {
-    boost::json::array groups;
-    std::set<std::string> seen;
+Person Sessions::Known(Person person) const {
+    std::vector<std::string> groups;
     for (const GroupRole& role : options_.roles) {
         if (std::ranges::find(person.groups, role.group) == person.groups.end()) continue;
-        if (seen.insert(role.group).second) groups.emplace_back(role.group);
+        if (std::ranges::find(groups, role.group) == groups.end()) groups.push_back(role.group);
     }
+    person.groups = std::move(groups);
+    return person;
+}
+
+std::string Sessions::Make(Person person, Time now) const {
+    person = Known(std::move(person));
     std::string text;
     AppendJson(text, boost::json::object{{"subject", person.subject},
                                          {"name", person.name},
-                                         {"groups", std::move(groups)}});
+                                         {"groups", boost::json::array(person.groups.begin(),
+                                                                       person.groups.end())}});
     return seal_.Close(kPurpose, text, now + options_.lifetime);
 }
 

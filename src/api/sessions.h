@@ -50,7 +50,9 @@ class Sessions {
         Person person;
         Time until{};
     };
-    // With the groups that mean something here only, so that it fits into a cookie.
+    // With the groups that mean something here only.
+    Person Known(Person person) const;
+    // Of what is known, so that it fits into a cookie.
     std::string Make(Person person, Time now) const;
     std::optional<Session> Read(std::string_view text, Time now) const;
 

@@ -1,33 +1,76 @@
 // Signing in: the browser is sent to the provider and comes back with a code, which is redeemed for
-// who somebody is; that becomes a session. A command line is given a code of ours in the end, which it
-// redeems with a word that only it knows.
+// who somebody is; that becomes a session. A command line is given a code of ours in the end, if the
+// person says so on a page, and redeems it with a word that only it knows.
 #include "api/signin.h"
 
 #include <algorithm>
 #include <boost/json/object.hpp>
 #include <boost/json/value.hpp>
 
-#include "api/call_body.h"
 #include "api/call_flow.h"
 #include "api/cookie.h"
 #include "api/request_kinds.h"
 #include "api/resources.h"
 #include "api/schemas.h"
+#include "api/signin_parts.h"
 #include "base/base64.h"
 #include "base/log.h"
 #include "base/sha256.h"
 
 namespace takt::internal {
+
+// --- For both ways ------------------------------------------------------------------------------
+
+namespace {
+constexpr std::size_t kCookieBytesMax = 3900;  // Browsers drop those of more than 4096.
+}
+
+std::string ChallengeFor(std::string_view verifier) {
+    const Sha256 hash = Sha256Of(verifier);
+    return Base64Url({reinterpret_cast<const char*>(hash.data()), hash.size()});
+}
+
+HttpResponse GoTo(std::string url) {
+    HttpResponse response{.status = 302};
+    response.headers.emplace_back("Location", std::move(url));
+    return response;
+}
+
+const Problem kNoSignIn = {404, "no_route",
+                           "nobody can sign in here: signin.issuer is not configured"};
+
+void RefuseSignIn(Call& call, const Error& error) {
+    Log(LogLevel::kWarning, "audit", "a sign-in was refused",
+        {{"address", call.request().remote_address}, {"error", error.detail}});
+    const bool away = error.code == ErrorCode::kUnavailable;
+    call.Refuse({away ? 502 : 401, away ? "unavailable" : "unauthorized", error.detail});
+}
+
+std::optional<std::string> MakeSession(Call& call, const SignIn& signin, Person person) {
+    const std::string name = person.name;
+    const std::string subject = person.subject;
+    std::string session = signin.sessions->Make(std::move(person), ReadClocks().wall);
+    if (session.size() > kCookieBytesMax) {
+        RefuseSignIn(call, {ErrorCode::kInvalid,
+                            "too many groups of signin.roles fit: no browser keeps so "
+                            "long a cookie",
+                            ""});
+        return std::nullopt;
+    }
+    Log(LogLevel::kInfo, "audit", "signed in",
+        {{"who", name}, {"subject", subject}, {"address", call.request().remote_address}});
+    return session;
+}
+
+// --- The browser's ------------------------------------------------------------------------------
+
 namespace {
 
 constexpr std::string_view kLoginCookie = "takt_login";
 constexpr std::string_view kLoginPath = "/auth";
 constexpr Duration kLoginLifetime{10 * 60'000};
-constexpr Duration kCodeLifetime{60'000};
-constexpr std::size_t kCodeBytesMax = 8 << 10;
 // Codes that are being redeemed by one thread's server: strangers can send any number of them.
 constexpr std::size_t kRedeemingMax = 50;
-constexpr std::size_t kCookieBytesMax = 3900;  // Browsers drop those of more than 4096.
 
 // A question that is under way, as the browser keeps it meanwhile.
 struct Login {
@@ -46,11 +89,6 @@ std::string Secret(Random& random) {
         bytes.append(reinterpret_cast<const char*>(&word), sizeof word);
     }
     return Base64Url(bytes);
-}
-
-std::string ChallengeFor(std::string_view verifier) {
-    const Sha256 hash = Sha256Of(verifier);
-    return Base64Url({reinterpret_cast<const char*>(hash.data()), hash.size()});
 }
 
 std::string Spelled(const Login& login) {
@@ -95,23 +133,6 @@ std::string PageOfOurs(const std::optional<std::string>& wanted) {
 bool IsPort(std::string_view text) {
     return !text.empty() && text.size() <= 5 && text.front() != '0' &&
            text.find_first_not_of("0123456789") == text.npos;
-}
-
-HttpResponse GoTo(std::string url) {
-    HttpResponse response{.status = 302};
-    response.headers.emplace_back("Location", std::move(url));
-    return response;
-}
-
-const Problem kNoSignIn = {404, "no_route",
-                           "nobody can sign in here: signin.issuer is not configured"};
-
-// Who may not be believed is told so; why, in detail, stands in the log.
-void RefuseSignIn(Call& call, const Error& error) {
-    Log(LogLevel::kWarning, "audit", "a sign-in was refused",
-        {{"address", call.request().remote_address}, {"error", error.detail}});
-    const bool away = error.code == ErrorCode::kUnavailable;
-    call.Refuse({away ? 502 : 401, away ? "unavailable" : "unauthorized", error.detail});
 }
 
 Flow<> BeginLogin(Call call) {
@@ -168,29 +189,17 @@ Result<Login> LoginOf(const SignIn& signin, const HttpRequest& request) {
 }
 
 void Arrive(Call& call, const SignIn& signin, const Login& login, Person person) {
-    const Time now = ReadClocks().wall;
-    Log(LogLevel::kInfo, "audit", "signed in",
-        {{"who", person.name},
-         {"subject", person.subject},
-         {"address", call.request().remote_address}});
-    std::string session = signin.sessions->Make(std::move(person), now);
-    if (session.size() > kCookieBytesMax) {
-        return RefuseSignIn(call, {ErrorCode::kInvalid,
-                                   "too many groups of signin.roles fit: no browser keeps so "
-                                   "long a cookie",
-                                   ""});
-    }
     HttpResponse response;
     if (login.cli_port.empty()) {
+        const auto session = MakeSession(call, signin, std::move(person));
+        if (!session) return;
         response = GoTo(login.return_to);
         KeepCookie(response, {.name = kSessionCookie,
-                              .value = session,
+                              .value = *session,
                               .lifetime = signin.sessions->lifetime(),
                               .secure = signin.secure});
     } else {
-        const std::string code = signin.sessions->seal().Close(
-            "takt-code", login.cli_challenge + session, now + kCodeLifetime);
-        response = GoTo("http://127.0.0.1:" + login.cli_port + "/?code=" + code);
+        response = AskForConsent(call, signin, {login.cli_port, login.cli_challenge}, person);
     }
     // A second answer to the same question finds no question.
     KeepCookie(response,
@@ -217,61 +226,6 @@ Flow<> EndLogin(Call call) {
     --signin->redeeming;
     if (!person) co_return RefuseSignIn(call, person.error());
     Arrive(call, *signin, *login, std::move(*person));
-}
-
-struct CodeBody {
-    std::string code;
-    std::string verifier;
-};
-
-const RequestTable<CodeBody>& CodeFields() {
-    static const RequestTable<CodeBody> fields = {
-        {"code", "As the command line was given it.",
-         TakenBy<CodeBody>::Text(&CodeBody::code, kCodeBytesMax).Required()},
-        {"verifier", "The word whose S256 was sent as `cli_challenge`.",
-         TakenBy<CodeBody>::Text(&CodeBody::verifier, 128).Required()}};
-    return fields;
-}
-
-struct MadeSession {
-    std::string text;
-    Sessions::Session session;
-};
-
-const AnswerTable<MadeSession>& SessionFields() {
-    static const AnswerTable<MadeSession> fields = {
-        {"token", schema::Text(), "Good wherever an access token is, until its time is over.",
-         [](JsonWriter& json, const MadeSession& made) {
-             json.Value(std::string_view(made.text));
-         }},
-        {"who", schema::Text(), "",
-         [](JsonWriter& json, const MadeSession& made) {
-             json.Value(std::string_view(made.session.person.name));
-         }},
-        {"expires_at", schema::Time(), "",
-         [](JsonWriter& json, const MadeSession& made) { json.Value(made.session.until); }}};
-    return fields;
-}
-
-void RedeemCode(Call call) {
-    const SignIn* signin = call.services().gate->signin.get();
-    if (!signin) return call.Refuse(kNoSignIn);
-    const auto body = ReadBody(call, CodeFields());
-    if (!body) return call.RefuseRequest(body.error());
-    const Time now = ReadClocks().wall;
-    const auto opened = signin->sessions->seal().Open("takt-code", body->code, now);
-    const std::string challenge = ChallengeFor(body->verifier);
-    if (!opened || !opened->text.starts_with(challenge)) {
-        return call.Refuse({401, "unauthorized", "the code is not good, or not any more"});
-    }
-    MadeSession made{.text = opened->text.substr(challenge.size()), .session = {}};
-    made.session = signin->sessions->Read(made.text, now).value();
-    std::string answer;
-    JsonWriter json(answer);
-    json.BeginObject();
-    WriteFields(json, SessionFields(), made);
-    json.EndObject();
-    call.Json(200, std::move(answer));
 }
 
 void SignOut(Call call) {
@@ -311,12 +265,12 @@ std::string MethodsSchema() {
 }  // namespace
 
 void AddSignInSchemas(SchemaList& to) {
-    to.emplace_back("SignInCode", RequestSchema(CodeFields()));
-    to.emplace_back("SignInSession", AnswerSchema(SessionFields()));
+    AddCommandLineSchemas(to);
     to.emplace_back("SignInMethods", MethodsSchema());
 }
 
 void AddSignInRoutes(std::vector<Route>& routes) {
+    AddCommandLineRoutes(routes);
     routes.push_back({.method = HttpMethod::kGet,
                       .path = "/auth/methods",
                       .permission = Permission::kNone,
@@ -349,15 +303,6 @@ void AddSignInRoutes(std::vector<Route>& routes) {
                       .success = 302,
                       .cluster = true,
                       .open_query = true});
-    routes.push_back({.method = HttpMethod::kPost,
-                      .path = "/auth/session",
-                      .permission = Permission::kNone,
-                      .handler = RedeemCode,
-                      .tag = "tokens",
-                      .summary = "Gives a command line its session",
-                      .takes = "SignInCode",
-                      .gives = "SignInSession",
-                      .cluster = true});
     routes.push_back({.method = HttpMethod::kPost,
                       .path = "/auth/logout",
                       .permission = Permission::kNone,

@@ -4,6 +4,7 @@
 #include <deque>
 #include <optional>
 
+#include "api/signin_consent.h"
 #include "base/base64.h"
 #include "base/json.h"
 #include "base/random.h"
@@ -116,10 +117,13 @@ Result<int> Login(Client& client, const LoginOptions& options) {
     auto server = HttpServer::Listen(io, {}, taker);
     if (!server) return std::unexpected(server.error());
     const std::string verifier = NewVerifier();
-    std::fprintf(stderr, "open this address in a browser of this machine:\n\n  %s%s%u%s%s\n\n",
+    const std::string challenge = HashOf(verifier);
+    std::fprintf(stderr,
+                 "open this address in a browser of this machine:\n\n  %s%s%u%s%s\n\n"
+                 "and go on there if the page shows the number %s\n",
                  FirstServer(options.client.server).c_str(),
                  "/auth/login?cli_port=", unsigned{(*server)->port()},
-                 "&cli_challenge=", HashOf(verifier).c_str());
+                 "&cli_challenge=", challenge.c_str(), LoginNumber(challenge).c_str());
     const auto session = AwaitSession(io, *taker, client, verifier, *wait);
     if (!session) return std::unexpected(session.error());
     if (PrintedAsJson(options.client, *session)) return kOk;

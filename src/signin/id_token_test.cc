@@ -49,6 +49,32 @@ TEST(IdTokenTest, TellsWhoItIs) {
     EXPECT_EQ(Check(nameless)->name, "u-1");
 }
 
+// Without all of their groups somebody would have fewer rights than were given.
+TEST(IdTokenTest, NoGroupIsLeftOut) {
+    object many = Claims();
+    array groups;
+    for (int i = 0; i < 3'000; ++i) groups.emplace_back("group " + std::to_string(i));
+    many["groups"] = groups;
+    EXPECT_EQ(Check(many)->groups.size(), 3'000u);
+    object elsewhere = Claims();
+    elsewhere["_claim_names"] = object{{"groups", "src1"}};
+    EXPECT_TRUE(Check(elsewhere)) << "they are there all the same";
+    elsewhere.erase("groups");
+    const auto refused = Check(elsewhere);
+    ASSERT_FALSE(refused);
+    EXPECT_THAT(refused.error().detail, HasSubstr("does not have the groups themselves"));
+}
+
+TEST(IdTokenTest, ANameIsNotCutInTheMiddleOfALetter) {
+    object claims = Claims();
+    std::string name;
+    while (name.size() < 300) name += "中";
+    claims["email"] = name;
+    EXPECT_EQ(Check(claims)->name, name.substr(0, 255));
+    claims["email"] = "x" + name;
+    EXPECT_EQ(Check(claims)->name.size(), 253u);
+}
+
 struct Wrong {
     const char* claim;
     boost::json::value value;

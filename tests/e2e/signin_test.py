@@ -1,6 +1,7 @@
 """Signing in by OpenID Connect, against a provider of the test's own that can be told to lie."""
 import base64
 import hashlib
+import html
 import http.cookiejar
 import http.server
 import json
@@ -295,15 +296,31 @@ class SignInTest(TaktTest):
             _, _, url = browser.open(self.url + "/auth/login?return_to=" + urllib.parse.quote(to, safe=""))
             self.assertTrue(url.startswith(self.url + "/"), url)
 
-    def test_the_command_line_signs_in(self):
+    def begin_login(self):
+        """A command line that waits, the address that it shows, and the number."""
         login = subprocess.Popen([TAKT, "login", "--server", self.url], stdout=subprocess.PIPE,
                                  stderr=subprocess.PIPE, text=True, env=environment())
+        self.addCleanup(login.communicate)
         self.addCleanup(login.kill)
-        line = ""
-        while "http" not in line:
-            line = login.stderr.readline()
-        status, body, _ = Browser().open(line.strip())
+        shown = ""
+        while not (number := re.search(r"number (\d{4} \d{4})\n", shown)):
+            shown += login.stderr.readline()
+        return login, re.search(r"http\S+", shown)[0], number[1]
+
+    def test_the_command_line_signs_in(self):
+        login, address, number = self.begin_login()
+        browser = Browser()
+        status, body, url = browser.open(address)
         self.assertEqual(status, 200, body)
+        self.assertTrue(url.startswith(self.url), "nothing goes to the port before the person says so")
+        self.assertIn(number, body)
+        self.assertIn("ada@example.org", body)
+        self.assertIsNone(login.poll())
+        self.assertIsNone(browser.cookie("takt_session"), "the browser itself is not signed in")
+        action = html.unescape(re.search(r'action="([^"]+)"', body)[1])
+        status, body, url = browser.open(self.url + action, "POST")
+        self.assertEqual(status, 200, body)
+        self.assertTrue(url.startswith("http://127.0.0.1:"), url)
         self.assertIn("signed in", body)
         out, err = login.communicate(timeout=20)
         self.assertEqual(login.returncode, 0, err)
@@ -314,6 +331,41 @@ class SignInTest(TaktTest):
         status, _, _ = Browser().open(self.url + "/auth/session", "POST", {"Content-Type": "application/json"},
                                       json.dumps({"code": "x", "verifier": "y"}).encode())
         self.assertEqual(status, 401)
+
+    def test_a_page_that_asks_can_be_neither_forged_nor_framed(self):
+        """Somebody lures a browser to the address of a program of theirs, and would press the button too."""
+        _, address, _ = self.begin_login()
+        browser = Browser()
+        opener = browser.opener.open(address, timeout=20)
+        policy = opener.headers["Content-Security-Policy"]
+        self.assertIn("frame-ancestors 'none'", policy)
+        self.assertIn("default-src 'none'", policy)
+        port = re.search("cli_port=([0-9]+)", address)[1]
+        self.assertIn(f"form-action 'self' http://127.0.0.1:{port}", policy)
+        self.assertEqual(opener.headers["Cache-Control"], "no-store")
+        action = html.unescape(re.search(r'action="([^"]+)"', opener.read().decode())[1])
+        for forged in ("/auth/cli", "/auth/cli?grant=x", action[:-2], action.replace("takt-grant", "takt-login")):
+            status, body, _ = Browser().open(self.url + forged, "POST")
+            self.assertEqual(status, 401, body)
+        self.assertEqual(Browser().open(self.url + action)[0], 405, "a link cannot press the button")
+
+    def test_the_page_that_asks_speaks_chinese_and_shows_names_as_they_are(self):
+        self.provider.lie = {"email": "<b>eve</b>\"&"}
+        _, address, number = self.begin_login()
+        status, body, _ = Browser().open(address, headers={"Accept-Language": "zh-CN,zh;q=0.9"})
+        self.assertEqual(status, 200, body)
+        self.assertIn("命令行", body)
+        self.assertIn(number, body)
+        self.assertIn("&lt;b&gt;eve&lt;/b&gt;&quot;&amp;", body)
+
+    def test_nobody_loses_a_role_because_of_many_groups(self):
+        self.provider.groups = [f"group-{i}" for i in range(1500)] + ["ops"]
+        browser, (status, body, _) = self.sign_in()
+        self.assertEqual(status, 200, body)
+        self.assertEqual(self.me(browser)["role"], "operator")
+        # More than a token may have is no silent loss either.
+        self.provider.groups = [f"a-rather-long-name-of-a-group-{i}" for i in range(2000)] + ["ops"]
+        self.refuses("too long")
 
     def test_a_provider_that_is_away_is_said_to_be(self):
         self.provider.shutdown()
