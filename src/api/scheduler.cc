@@ -9,6 +9,7 @@
 #include "api/request_kinds.h"
 #include "api/resources.h"
 #include "api/schemas.h"
+#include "store/store_room.h"
 
 namespace takt::internal {
 namespace {
@@ -48,41 +49,76 @@ void WriteNodes(JsonWriter& json, const std::vector<NodeRow>& nodes, const Leads
     json.EndArray();
 }
 
+void WriteRoom(JsonWriter& json, const std::optional<StoreRoom>& room) {
+    if (!room) {
+        json.Null();
+        return;
+    }
+    json.BeginObject().Field("bytes", room->bytes).Key("bytes_max");
+    room->bytes_max > 0 ? json.Value(room->bytes_max) : json.Null();
+    json.Field("bound", std::string_view(room->bound)).EndObject();
+}
+
+// The part of the answer that the store and the engine have a say in.
+struct StatusParts {
+    Leads leads;
+    Result<std::vector<NodeRow>> nodes;
+    std::optional<Duration> retention;  // Of this namespace, as its leader knows it.
+};
+
+void SendStatus(Call call, const StatusParts& parts) {
+    Services& services = call.services();
+    const NodeStatus status = services.node.status();
+    std::string body;
+    JsonWriter json(body);
+    json.BeginObject();
+    json.Field("node_id", status.node.view()).Field("role", Name(status.role));
+    json.Field("is_leader", status.role == Role::kLeader);
+    WriteLeader(json, status.leader);
+    // The term of whoever leads, so that it reads the same on every node.
+    const std::uint64_t epoch = status.epoch != 0 ? status.epoch
+                                : status.leader   ? status.leader->epoch
+                                                  : 0;
+    json.Field("epoch", epoch).Field("elections", status.elections);
+    json.Field("version", std::string_view(services.config.version));
+    json.Field("started_at", status.started_at);
+    const Time now = ReadClocks().wall;
+    json.Field("now", now);
+    const Duration uptime = now - status.started_at;
+    json.Field("uptime_seconds", uptime.count() / 1000);
+    json.Key("retention");
+    parts.retention ? json.Value(std::string_view(FormatDuration(*parts.retention))) : json.Null();
+    json.Key("store").BeginObject();
+    json.Field("description", std::string_view(services.store.Describe()));
+    json.Field("reachable", parts.nodes.has_value());
+    // A full store has consequences that are said too, and would hide it.
+    const std::string full = services.store.WhyFull();
+    const std::string& other = parts.nodes ? status.trouble : parts.nodes.error().detail;
+    json.Field("trouble", std::string_view(full.empty() ? other : full));
+    json.Field("commits", status.commits).Field("changes", status.changes);
+    WriteRoom(json.Key("room"), RoomOf(services.store));
+    json.EndObject();
+    if (parts.nodes) WriteNodes(json, *parts.nodes, parts.leads);
+    json.EndObject();
+    call.Json(200, std::move(body));
+}
+
 void GetStatus(Call call) {
     Store& store = call.services().store;
     Leads leads = LeadsOf(*call.services().gate);
     store.Nodes([call = std::move(call),
                  leads = std::move(leads)](Result<std::vector<NodeRow>> nodes) mutable {
-        Services& services = call.services();
-        const NodeStatus status = services.node.status();
-        std::string body;
-        JsonWriter json(body);
-        json.BeginObject();
-        json.Field("node_id", status.node.view()).Field("role", Name(status.role));
-        json.Field("is_leader", status.role == Role::kLeader);
-        WriteLeader(json, status.leader);
-        // The term of whoever leads, so that it reads the same on every node.
-        const std::uint64_t epoch = status.epoch != 0 ? status.epoch
-                                    : status.leader   ? status.leader->epoch
-                                                      : 0;
-        json.Field("epoch", epoch).Field("elections", status.elections);
-        json.Field("version", std::string_view(services.config.version));
-        json.Field("started_at", status.started_at);
-        const Time now = ReadClocks().wall;
-        json.Field("now", now);
-        const Duration uptime = now - status.started_at;
-        json.Field("uptime_seconds", uptime.count() / 1000);
-        json.Key("store").BeginObject();
-        json.Field("description", std::string_view(services.store.Describe()));
-        json.Field("reachable", nodes.has_value());
-        // A full store has consequences that are said too, and would hide it.
-        const std::string full = services.store.WhyFull();
-        const std::string& other = nodes ? status.trouble : nodes.error().detail;
-        json.Field("trouble", std::string_view(full.empty() ? other : full));
-        json.Field("commits", status.commits).Field("changes", status.changes).EndObject();
-        if (nodes) WriteNodes(json, *nodes, leads);
-        json.EndObject();
-        call.Json(200, std::move(body));
+        Node& node = call.services().node;
+        // Whoever does not lead answers without waiting for anything else.
+        if (node.status().role != Role::kLeader) {
+            return SendStatus(std::move(call), {std::move(leads), std::move(nodes), std::nullopt});
+        }
+        node.Look([call = std::move(call), leads = std::move(leads),
+                   nodes = std::move(nodes)](const Engine* engine) mutable {
+            StatusParts parts{std::move(leads), std::move(nodes), std::nullopt};
+            if (engine) parts.retention = engine->config().retention;
+            SendStatus(std::move(call), parts);
+        });
     });
 }
 

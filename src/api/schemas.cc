@@ -127,12 +127,18 @@ void AddSchedulerStatus(SchemaList& to) {
                                    .Add("address", schema::Text())
                                    .Add("epoch", Integer(0))
                                    .Text();
+    const std::string room = Object()
+                                 .Add("bytes", Integer(0))
+                                 .Add("bytes_max", OrNull(Integer(0)))
+                                 .Add("bound", schema::Text())
+                                 .Text();
     const std::string store = Object()
                                   .Add("description", schema::Text())
                                   .Add("reachable", Bool())
                                   .Add("trouble", schema::Text())
                                   .Add("commits", Integer(0))
                                   .Add("changes", Integer(0))
+                                  .Add("room", OrNull(room))
                                   .Text();
     to.emplace_back("SchedulerStatus",
                     Object()
@@ -146,6 +152,7 @@ void AddSchedulerStatus(SchemaList& to) {
                         .Add("started_at", OrNull(schema::Time()))
                         .Add("now", schema::Time())
                         .Add("uptime_seconds", Integer())
+                        .Add("retention", OrNull(schema::Text()))
                         .Add("store", store)
                         .Add("nodes", ListOf(node), false)
                         .Text());

@@ -5,6 +5,7 @@
 #include <thread>
 #include <utility>
 
+#include "base/failpoint.h"
 #include "store/wait.h"
 
 namespace takt::internal {
@@ -74,7 +75,6 @@ Text RowWriter::MarkOf(std::string_view rows) const {
     return Text(std::string(rows) + " " + source_);
 }
 
-// REQUIRES: the lock holds `default`.
 Result<void> RowWriter::MarkStore() {
     const auto found = Look(store_, kDefaultPartition);
     if (!found) return std::unexpected(found.error());
@@ -86,9 +86,6 @@ Result<void> RowWriter::MarkStore() {
 }
 
 Result<void> RowWriter::Begin(const PartitionHead& head) {
-    if (begun_.empty()) {
-        if (auto marked = MarkStore(); !marked) return marked;
-    }
     head_ = head;
     begun_.push_back(head);
     written_ = 0;
@@ -151,6 +148,7 @@ Result<void> RowWriter::Commit(Text mark) {
     batch->changes = std::exchange(changes_, {});
     batch->changes.push_back(SettingPut{.key = Text(kUnfinishedCopyKey), .value = std::move(mark)});
     bytes_ = 0;
+    TAKT_FAIL_POINT("archive.fill.commit");
     for (int tried = 1;; ++tried) {
         auto done = AskStore<void>([&](auto answer) { store_.Commit(batch, std::move(answer)); });
         if (done) return {};

@@ -24,6 +24,10 @@ class RowWriter final : public RowTarget {
     // store, locked, outlives it.
     RowWriter(Store& store, const StoreLock& lock, std::string source);
 
+    // Marks the store, before anything else is done to it. kConflict if `default` has rows and no mark.
+    // REQUIRES: the lock holds `default`.
+    Result<void> MarkStore();
+
     // kConflict if the partition has rows that are not of an unfinished copy of the same source.
     Result<void> Begin(const PartitionHead& head) override;
     Result<void> Add(Change change) override;
@@ -34,7 +38,6 @@ class RowWriter final : public RowTarget {
     std::uint64_t resumed() const { return resumed_; }
 
   private:
-    Result<void> MarkStore();
     Result<void> Commit(Text mark);
     Text MarkOf(std::string_view rows) const;
 

@@ -4,6 +4,7 @@
 
 #include "base/random.h"
 #include "store/lead.h"
+#include "store/unfinished_copy.h"
 
 namespace takt::internal {
 namespace {
@@ -25,27 +26,35 @@ Error LedBy(Store& store, Partition partition, Error error) {
 
 }  // namespace
 
-StoreLock::StoreLock(Store& store) : store_(store) {
+StoreLock::StoreLock(Store& store, For what) : store_(store) {
     Random random(NewRandomSeed());
+    const std::string kind(what == For::kFilling ? kFillingNode : "store-");
     // The name is no namespace's: schedulers that see it leave nothing to it.
-    node_ = {.node = NodeId(Text("store-" + SerialText(random.Next() >> 1))),
+    node_ = {.node = NodeId(Text(kind + SerialText(random.Next() >> 1))),
              .address = "http://127.0.0.1",
              .namespaces = {Text("-")}};
 }
 
 Result<std::unique_ptr<StoreLock>> StoreLock::Take(Store& store,
-                                                   const std::vector<PartitionHead>& heads) {
-    std::unique_ptr<StoreLock> lock(new StoreLock(store));
+                                                   const std::vector<PartitionHead>& heads,
+                                                   For what) {
+    std::unique_ptr<StoreLock> lock(new StoreLock(store, what));
     lock->renewal_ = std::thread([&lock = *lock] { lock.Renew(); });
-    for (const PartitionHead& head : heads) {
-        auto led = lock->Lead(head);
-        // The row that was read may not be the one that stood; the store has then put it right.
-        if (!led && led.error().code == ErrorCode::kConflict) led = lock->Lead(head);
-        if (led) continue;
-        if (led.error().code != ErrorCode::kConflict) return std::unexpected(led.error());
-        return std::unexpected(LedBy(store, head.partition, led.error()));
-    }
+    if (auto taken = lock->TakeMore(heads); !taken) return std::unexpected(taken.error());
     return lock;
+}
+
+Result<void> StoreLock::TakeMore(const std::vector<PartitionHead>& heads) {
+    for (const PartitionHead& head : heads) {
+        if (terms_.contains(head.partition)) continue;
+        auto led = Lead(head);
+        // The row that was read may not be the one that stood; the store has then put it right.
+        if (!led && led.error().code == ErrorCode::kConflict) led = Lead(head);
+        if (led) continue;
+        if (led.error().code != ErrorCode::kConflict) return led;
+        return std::unexpected(LedBy(store_, head.partition, led.error()));
+    }
+    return {};
 }
 
 Result<void> StoreLock::Lead(const PartitionHead& head) {

@@ -20,10 +20,18 @@ namespace takt::internal {
 
 class StoreLock {
   public:
+    enum class For : std::uint8_t {
+        kReading,  // Or changing what is there: the store is as good as before if that is cut off.
+        kFilling,  // Of an empty one, which is worth nothing before its end; see unfinished_copy.h.
+    };
+
     // Leads these partitions, with epochs above those that the heads name. kConflict, naming it,
     // while a scheduler leads one of them.
     static Result<std::unique_ptr<StoreLock>> Take(Store& store,
-                                                   const std::vector<PartitionHead>& heads);
+                                                   const std::vector<PartitionHead>& heads,
+                                                   For what = For::kReading);
+    // Leads further ones, in the same way; those that it leads already are left as they are.
+    Result<void> TakeMore(const std::vector<PartitionHead>& heads);
     ~StoreLock();
     StoreLock(const StoreLock&) = delete;
     StoreLock& operator=(const StoreLock&) = delete;
@@ -32,7 +40,7 @@ class StoreLock {
     const Term& TermOf(Partition partition) const { return terms_.at(partition); }
 
   private:
-    explicit StoreLock(Store& store);
+    StoreLock(Store& store, For what);
     Result<void> Lead(const PartitionHead& head);
     void Renew();
 

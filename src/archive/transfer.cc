@@ -1,9 +1,11 @@
 #include "archive/transfer.h"
 
+#include <optional>
 #include <utility>
 
 #include "archive/row_writer.h"
 #include "archive/store_lock.h"
+#include "base/failpoint.h"
 #include "base/random.h"
 #include "takt/version.h"
 
@@ -44,6 +46,36 @@ class CountingTarget final : public RowTarget {
     const TransferProgress& progress_;
     Transferred counted_;
     std::uint64_t added_ = 0;
+};
+
+// A store that is being filled: locked, and marked before anything else is done to it.
+class Filling {
+  public:
+    Filling(Store& store, std::string source) : store_(store), source_(std::move(source)) {}
+
+    Result<void> Begin(const std::vector<PartitionHead>& heads) {
+        PartitionHead first{.partition = kDefaultPartition};
+        for (const PartitionHead& head : heads) {
+            if (head.partition == kDefaultPartition) first = head;
+        }
+        auto lock = StoreLock::Take(store_, {first}, StoreLock::For::kFilling);
+        if (!lock) return std::unexpected(lock.error());
+        lock_ = std::move(*lock);
+        TAKT_FAIL_POINT("archive.fill.led");
+        writer_.emplace(store_, *lock_, source_);
+        if (auto marked = writer_->MarkStore(); !marked) return marked;
+        TAKT_FAIL_POINT("archive.fill.marked");
+        return lock_->TakeMore(heads);
+    }
+
+    // REQUIRES: Begin succeeded.
+    RowWriter& writer() { return *writer_; }
+
+  private:
+    Store& store_;
+    const std::string source_;
+    std::unique_ptr<StoreLock> lock_;
+    std::optional<RowWriter> writer_;
 };
 
 Result<void> PassPartitions(Store& from, const std::vector<PartitionHead>& heads,
@@ -101,9 +133,9 @@ Result<Transferred> CopyStore(Store& from, Store& to, const TransferProgress& pr
     if (!heads) return std::unexpected(heads.error());
     const auto source = StoreLock::Take(from, *heads);
     if (!source) return std::unexpected(source.error());
-    const auto target = StoreLock::Take(to, *heads);
-    if (!target) return std::unexpected(target.error());
-    RowWriter writer(to, **target, NameOf(*heads));
+    Filling filling(to, NameOf(*heads));
+    if (auto begun = filling.Begin(*heads); !begun) return std::unexpected(begun.error());
+    RowWriter& writer = filling.writer();
     CountingTarget counting(writer, progress);
     auto passed = PassPartitions(from, *heads, counting);
     if (passed) passed = counting.Finish();
@@ -128,16 +160,23 @@ Result<Transferred> BackUp(StoreSnapshot& from, const std::string& path,
     return WriteArchive(from.store(), *heads, path, [&] { return from.Confirm(); }, progress);
 }
 
-Result<Transferred> Restore(const std::string& path, Store& to, const TransferProgress& progress) {
+Result<CheckedArchive> CheckBackup(const std::string& path) {
     const auto head = ReadArchiveHead(path);
     if (!head) return std::unexpected(head.error());
-    const auto heads = CheckArchive(path);
+    auto heads = CheckArchive(path);
     if (!heads) return std::unexpected(heads.error());
-    const auto target = StoreLock::Take(to, *heads);
-    if (!target) return std::unexpected(target.error());
-    RowWriter writer(to, **target, "archive " + head->id);
+    return CheckedArchive{.path = path, .id = head->id, .heads = std::move(*heads)};
+}
+
+Result<Transferred> Restore(const CheckedArchive& archive, Store& to,
+                            const TransferProgress& progress) {
+    Filling filling(to, "archive " + archive.id);
+    if (auto begun = filling.Begin(archive.heads); !begun) return std::unexpected(begun.error());
+    RowWriter& writer = filling.writer();
     CountingTarget counting(writer, progress);
-    if (auto read = ReadArchive(path, counting); !read) return std::unexpected(read.error());
+    if (auto read = ReadArchive(archive.path, counting); !read) {
+        return std::unexpected(read.error());
+    }
     Transferred done = counting.counted();
     done.resumed = writer.resumed();
     return done;

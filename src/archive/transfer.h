@@ -37,7 +37,16 @@ Result<Transferred> BackUp(Store& from, const std::string& path, const TransferP
 Result<Transferred> BackUp(StoreSnapshot& from, const std::string& path,
                            const TransferProgress& progress);
 
-// The file is checked whole before anything is written.
-Result<Transferred> Restore(const std::string& path, Store& to, const TransferProgress& progress);
+// A file that was checked whole.
+struct CheckedArchive {
+    std::string path;
+    std::string id;
+    std::vector<PartitionHead> heads;
+};
+Result<CheckedArchive> CheckBackup(const std::string& path);
+
+// A file is checked before its store is opened, which writes to a new one already.
+Result<Transferred> Restore(const CheckedArchive& archive, Store& to,
+                            const TransferProgress& progress);
 
 }  // namespace takt::internal

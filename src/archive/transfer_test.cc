@@ -24,6 +24,11 @@ class TransferTest : public testing::Test {
         return store ? std::move(*store) : nullptr;
     }
     std::string File(const char* name) { return directory_.path() + "/" + name; }
+    Result<Transferred> RestoreFile(const char* name, Store& to) {
+        const auto archive = CheckBackup(File(name));
+        if (!archive) return std::unexpected(archive.error());
+        return Restore(*archive, to, {});
+    }
 
     TemporaryDirectory directory_;
     std::unique_ptr<Store> from_ = NewMemory();
@@ -70,7 +75,7 @@ TEST_F(TransferTest, ABackupIsRestoredWhole) {
     EXPECT_EQ(std::filesystem::status(File("archive")).permissions(),
               std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
     const auto to = NewMemory();
-    const auto restored = Restore(File("archive"), *to, {});
+    const auto restored = RestoreFile("archive", *to);
     ASSERT_TRUE(restored) << restored.error().detail;
     EXPECT_EQ(ShowStore(*to), before);
 }
@@ -81,7 +86,7 @@ TEST_F(TransferTest, WhatIsThereIsNotWrittenOver) {
     const auto again = BackUp(*from_, File("archive"), {});
     ASSERT_FALSE(again);
     EXPECT_EQ(again.error().code, ErrorCode::kConflict);
-    const auto restored = Restore(File("archive"), *from_, {});
+    const auto restored = RestoreFile("archive", *from_);
     ASSERT_FALSE(restored);
     EXPECT_EQ(restored.error().code, ErrorCode::kConflict);
     EXPECT_EQ(restored.error().detail, "memory is not empty; give an empty one");
@@ -178,12 +183,12 @@ TEST_F(TransferTest, ARestoreThatWasCutOffIsFinishedByTheSameFileOnly) {
     const auto to = NewMemory();
     {
         FailingStore failing(*to, 2);
-        ASSERT_FALSE(Restore(File("one"), failing, {}));
+        ASSERT_FALSE(RestoreFile("one", failing));
     }
-    const auto refused = Restore(File("other"), *to, {});
+    const auto refused = RestoreFile("other", *to);
     ASSERT_FALSE(refused);
     EXPECT_EQ(refused.error().code, ErrorCode::kConflict);
-    ASSERT_TRUE(Restore(File("one"), *to, {}));
+    ASSERT_TRUE(RestoreFile("one", *to));
     EXPECT_EQ(ShowStore(*to), ShowStore(*from_));
 }
 
@@ -224,7 +229,7 @@ TEST_F(TransferTest, ADamagedFileWritesNothing) {
     const auto to = NewMemory();
     const auto empty = ShowStore(*to);
     const auto refused = [&](const char* why) {
-        const auto restored = Restore(File("archive"), *to, {});
+        const auto restored = RestoreFile("archive", *to);
         ASSERT_FALSE(restored);
         EXPECT_EQ(restored.error().code, ErrorCode::kInvalid);
         EXPECT_NE(restored.error().detail.find(why), std::string::npos) << restored.error().detail;

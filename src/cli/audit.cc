@@ -9,6 +9,7 @@
 #include "base/json.h"
 #include "base/time.h"
 #include "cli/client.h"
+#include "cli/moment_flag.h"
 #include "cli/output.h"
 
 namespace takt::internal::cli {
@@ -21,7 +22,8 @@ constexpr Duration kAuditLook{1'000};
 
 struct AuditOptions {
     ClientOptions client;
-    std::string id, since, until, who, action, target, outcome;
+    std::string id, who, action, target, outcome;
+    TimeWindow at;
     std::string output = "table";
     std::size_t limit = 50;
     bool all = false;
@@ -30,13 +32,6 @@ struct AuditOptions {
 
     bool lines() const { return client.json || output != "table"; }
 };
-
-Result<std::string> MomentOf(const std::string& text, const char* flag) {
-    if (text.empty()) return text;
-    const auto moment = ParseMoment(text, flag);
-    if (!moment) return std::unexpected(moment.error());
-    return FormatTime(*moment);
-}
 
 // Each value of a document by its place in it: {"a": {"b": 1}} has a.b = 1.
 void Flatten(const boost::json::value& value, const std::string& place,
@@ -168,8 +163,8 @@ std::string AuditPath(const AuditOptions& options, const Query& more) {
 // fetched again, and none of it was printed.
 class AuditFollower {
   public:
-    AuditFollower(Client& client, const AuditOptions& options, std::string since)
-        : client_(client), options_(options), since_(std::move(since)) {}
+    AuditFollower(Client& client, const AuditOptions& options)
+        : client_(client), options_(options) {}
 
     // For ever; ends with an error that asking again does not mend.
     Result<int> Run() {
@@ -192,7 +187,7 @@ class AuditFollower {
     Result<void> Begin() {
         const auto newest = Newest();
         if (!newest) return std::unexpected(newest.error());
-        if (since_.empty()) seen_ = *newest;
+        if (options_.at.since.empty()) seen_ = *newest;
         return {};
     }
 
@@ -212,10 +207,11 @@ class AuditFollower {
         std::vector<ClientAnswer> pages;
         std::string cursor;
         do {
-            auto page = client_.Get(AuditPath(options_, {{"after", seen_},
-                                                         {"since", seen_.empty() ? since_ : ""},
-                                                         {"limit", std::to_string(kAuditPageMax)},
-                                                         {"cursor", cursor}}));
+            auto page =
+                client_.Get(AuditPath(options_, {{"after", seen_},
+                                                 {"since", seen_.empty() ? options_.at.since : ""},
+                                                 {"limit", std::to_string(kAuditPageMax)},
+                                                 {"cursor", cursor}}));
             if (!page) return std::unexpected(page.error());
             cursor = Member(page->value, "next_cursor");
             pages.push_back(std::move(*page));
@@ -253,26 +249,21 @@ class AuditFollower {
 
     Client& client_;
     const AuditOptions& options_;
-    const std::string since_;
     std::string seen_;  // The newest entry that was looked at.
     bool any_ = false;
 };
 
 // A page at a time. With filters a page may be empty and others follow.
 Result<int> Audit(Client& client, const AuditOptions& options) {
-    const auto since = MomentOf(options.since, "--since");
-    if (!since) return std::unexpected(since.error());
-    const auto until = MomentOf(options.until, "--until");
-    if (!until) return std::unexpected(until.error());
-    if (options.follow) return AuditFollower(client, options, *since).Run();
+    if (options.follow) return AuditFollower(client, options).Run();
     AuditPrinter printer(options);
     std::string cursor;
     std::size_t left = options.all ? SIZE_MAX : options.limit;
     do {
         const auto page =
             client.Get(AuditPath(options, {{"id", options.id},
-                                           {"since", *since},
-                                           {"until", *until},
+                                           {"since", options.at.since},
+                                           {"until", options.at.until},
                                            {"limit", std::to_string(std::min(left, kAuditPageMax))},
                                            {"cursor", cursor}}));
         if (!page) {
@@ -303,9 +294,7 @@ void AddAudit(CLI::App& app, Context& context) {
     options->client.Add(*audit);
     CLI::Option* id =
         audit->add_option("id", options->id, "One entry, as listed; with --diff what it changed");
-    audit->add_option("--since", options->since, "From this time on, or so long ago: 1h");
-    CLI::Option* until =
-        audit->add_option("--until", options->until, "Before this time, or so long ago");
+    options->at.Add(*audit, "Done");
     audit->add_option("--who", options->who, "Name or id of a token; open: where there was none");
     audit->add_option("--action", options->action, "Part of an action: pause, tasks");
     audit->add_option("--target", options->target, "An id, or kind/id: nightly, task/nightly");
@@ -323,7 +312,7 @@ void AddAudit(CLI::App& app, Context& context) {
             "-f,--follow", options->follow,
             "New ones as they come, oldest first, from --since or now on; json is a line each")
         ->excludes(id)
-        ->excludes(until)
+        ->excludes(audit->get_option("--until"))
         ->excludes(limit)
         ->excludes(all);
     audit->footer(

@@ -1,14 +1,12 @@
 // takt doctor: what an operator would look at first, looked at: each line says how it is and, if it is
 // not well, what to do next.
 #include <fmt/format.h>
-#include <sys/statvfs.h>
 
 #include <algorithm>
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
 #include <cstdio>
 #include <cstdlib>
-#include <filesystem>
 #include <set>
 
 #include "base/json.h"
@@ -29,8 +27,6 @@ struct DoctorOptions {
 // Beyond these a person should know, and beyond the second of each pair something suffers.
 constexpr double kSlowStoreMs = 50, kTooSlowStoreMs = 500;
 constexpr double kSkewMs = 1'000, kTooMuchSkewMs = 10'000;
-constexpr double kQuotaWarning = 0.8;
-constexpr std::uint64_t kLittleDisk = 1u << 30, kTooLittleDisk = 100u << 20;
 constexpr int kProbes = 5;
 
 double MillisecondsSince(Steady begin) {
@@ -178,94 +174,6 @@ void CheckLeaders(const boost::json::value& spaces, Checkup& checkup) {
     checkup.Ok("leaders", fmt::format("led namespaces: {}", led));
 }
 
-// --- Room ---------------------------------------------------------------------------------------
-
-// A quota and how much of it is used.
-void CheckQuota(Checkup& checkup, const std::string& space, const char* name, double most,
-                double used) {
-    if (most <= 0 || used < kQuotaWarning * most) return;
-    const std::string said = fmt::format("{}: {} is {:.0f} of {:.0f}", space, name, used, most);
-    const std::string next =
-        fmt::format("more workers, or takt namespaces change {} --quota {}=N", space, name);
-    used < most ? checkup.Warn("quotas", said, next) : checkup.Bad("quotas", said, next);
-}
-
-void CheckQuotas(const ClientOptions& options, const boost::json::value& spaces, Checkup& checkup) {
-    const std::size_t before = checkup.size();
-    for (const auto* space : ListMember(spaces, "items")) {
-        const auto* quotas = FindMember(*space, "quotas");
-        const std::string name = Member(*space, "name");
-        ClientOptions inside = options;
-        inside.space = name;
-        auto client = Client::Open(inside);
-        if (!quotas || !client) continue;
-        const auto metrics = client->Get("/api/v1/metrics");
-        if (!metrics) continue;  // Nobody leads it, which is said elsewhere.
-        const boost::json::value& now = metrics->value;
-        CheckQuota(checkup, name, "executions_waiting", NumberMember(*quotas, "executions_waiting"),
-                   NumberMember(now, "tasks_pending") + NumberMember(now, "tasks_retrying"));
-        CheckQuota(checkup, name, "workers", NumberMember(*quotas, "workers"),
-                   NumberMember(now, "workers_online"));
-    }
-    if (checkup.size() == before) checkup.Ok("quotas", "none is nearly used up");
-}
-
-std::string Gigabytes(std::uint64_t bytes) {
-    return fmt::format("{:.1f} GiB", static_cast<double>(bytes) / (1u << 30));
-}
-
-// Of an embedded store on this machine; other stores say themselves when they are full.
-void CheckDisk(const boost::json::value& status, Checkup& checkup) {
-    const auto* store = FindMember(status, "store");
-    const std::string name = store ? Member(*store, "description") : "";
-    constexpr std::string_view kKind = "embedded ";
-    if (!name.starts_with(kKind)) {
-        return checkup.Ok("disk", "the store's own; it is refused new work before it is full");
-    }
-    const std::string directory = name.substr(kKind.size());
-    std::error_code unknown;
-    std::uint64_t used = 0;
-    for (const auto& file : std::filesystem::directory_iterator(directory, unknown)) {
-        if (const auto size = file.file_size(unknown); !unknown) used += size;
-    }
-    struct statvfs disk{};
-    if (unknown || statvfs(directory.c_str(), &disk) != 0) {
-        return checkup.Ok("disk", directory + " is not on this machine: not looked at");
-    }
-    const std::uint64_t left = std::uint64_t(disk.f_bavail) * disk.f_frsize;
-    const std::string said =
-        directory + " takes " + Gigabytes(used) + ", " + Gigabytes(left) + " are free";
-    const char* next = "a shorter scheduler.retention, a larger disk, or takt store purge --before";
-    if (left < kTooLittleDisk) return checkup.Bad("disk", said, next);
-    // SQLite writes pages anew before it frees the old ones.
-    left < std::max(kLittleDisk, used / 2) ? checkup.Warn("disk", said, next)
-                                           : checkup.Ok("disk", said);
-}
-
-// Many a history grows because nobody thought of its end.
-Result<void> CheckHistory(Client& client, const boost::json::value& spaces, Checkup& checkup) {
-    const auto days = client.Get("/api/v1/statistics?by=day");
-    if (!days) return std::unexpected(days.error());
-    double ended = 0;
-    const auto items = ListMember(days->value, "items");
-    for (const auto* day : items) ended += NumberMember(*day, "total");
-    const double daily = items.empty() ? 0 : ended / static_cast<double>(items.size());
-    std::string kept = "as long as scheduler.retention says";
-    for (const auto* space : ListMember(spaces, "items")) {
-        const auto* settings = FindMember(*space, "settings");
-        const std::string own = settings ? Member(*settings, "retention") : "";
-        if (Member(*space, "name") == "default" && !own.empty()) kept = "for " + own;
-    }
-    constexpr double kMany = 10e6;
-    const std::string said = fmt::format("{:.0f} executions end a day, kept {}", daily, kept);
-    if (daily < kMany) {
-        checkup.Ok("history", said);
-    } else {
-        checkup.Warn("history", said, "takt store stats shows what that takes; is so long needed?");
-    }
-    return {};
-}
-
 Result<int> Doctor(Client& client, const DoctorOptions& options) {
     Checkup checkup;
     const auto resolved = InContext(options.client);
@@ -280,12 +188,11 @@ Result<int> Doctor(Client& client, const DoctorOptions& options) {
     if (!spaces) return std::unexpected(spaces.error());
     CheckLeaders(spaces->value, checkup);
     for (const auto& checked : {CheckFleet(client, checkup), CheckAlerts(client, checkup),
-                                CheckHistory(client, spaces->value, checkup)}) {
+                                CheckRoom(*resolved, {status->value, spaces->value}, checkup)}) {
         // A namespace without a leader cannot be asked; the rest is told all the same.
         if (!checked) checkup.Bad("answers", checked.error().detail, "takt status says why");
     }
     CheckQuotas(*resolved, spaces->value, checkup);
-    CheckDisk(status->value, checkup);
     return checkup.Print(options.client.json);
 }
 

@@ -1,5 +1,8 @@
-// The part of takt doctor that looks at work: who is there to do it, and what nobody could do.
+// The parts of takt doctor that look at work (who is there to do it, what nobody could do) and at room
+// (how much is kept, how it grows, what bounds it).
 #pragma once
+
+#include <boost/json/value.hpp>
 
 #include "base/error.h"
 #include "cli/checkup.h"
@@ -11,5 +14,17 @@ namespace takt::internal::cli {
 Result<void> CheckFleet(Client& client, Checkup& checkup);
 
 Result<void> CheckAlerts(Client& client, Checkup& checkup);
+
+// As the API has them.
+struct ClusterAnswers {
+    const boost::json::value& status;
+    const boost::json::value& spaces;
+};
+// Retention against size: how full the store is, how much is added each day, and what comes first, the
+// end of what is kept or the end of the room.
+Result<void> CheckRoom(const ClientOptions& options, const ClusterAnswers& cluster,
+                       Checkup& checkup);
+
+void CheckQuotas(const ClientOptions& options, const boost::json::value& spaces, Checkup& checkup);
 
 }  // namespace takt::internal::cli

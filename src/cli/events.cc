@@ -9,6 +9,7 @@
 
 #include "base/json.h"
 #include "cli/event_reader.h"
+#include "cli/moment_flag.h"
 #include "cli/output.h"
 
 namespace takt::internal::cli {
@@ -18,7 +19,7 @@ constexpr Duration kEventsRetry{500};
 
 struct EventsOptions {
     ClientOptions client;
-    std::string type, task, worker, execution, format;
+    std::string type, task, worker, execution, since, format;
     bool past = false;
     bool follow = true;
     std::size_t count = 0;  // 0: until it is stopped.
@@ -51,6 +52,8 @@ class EventPrinter final : public EventReader {
             Member(*event, "execution_id") != options_.execution) {
             return true;
         }
+        // Both are spelled alike, the earlier one comes first.
+        if (!reset && Member(*event, "at") < options_.since) return true;
         std::string line = options_.client.json ? std::string(data) : EventLine(*event);
         line += '\n';
         broken_ = std::fwrite(line.data(), 1, line.size(), stdout) != line.size();
@@ -91,7 +94,9 @@ Result<int> Events(Client& client, const EventsOptions& options) {
     for (bool first = true;; first = false) {
         Query asked = query;
         if (printer->last_id().empty()) {
-            asked.emplace_back("past", !options.follow ? "only" : options.past ? "all" : "");
+            asked.emplace_back("past", !options.follow                          ? "only"
+                                       : options.past || !options.since.empty() ? "all"
+                                                                                : "");
         }
         const auto read =
             client.Stream(WithQuery("/api/v1/events", asked), printer->last_id(), printer);
@@ -148,6 +153,8 @@ void AddEvents(CLI::App& app, Context& context) {
     events->add_option("--execution", options->execution, "Only of this execution");
     events->add_option("--worker", options->worker, "Only of this worker");
     events->add_flag("--past", options->past, "First those that the leader remembers");
+    AddMoment(*events, "--since", options->since,
+              "First those that the leader remembers from then on: 10m, or a time");
     events->add_flag("!--no-follow", options->follow, "Those alone, and end");
     events->add_option("-c,--count", options->count, "End after so many");
     events->add_option("-o,--output", options->format, "text, or json: one object a line [text]")
@@ -158,6 +165,7 @@ void AddEvents(CLI::App& app, Context& context) {
         "examples:\n"
         "  takt events --type task.failed,alert\n"
         "  takt events --past --worker host-7\n"
+        "  takt events --since 10m --no-follow\n"
         "  takt events -o json | jq -c 'select(.attempt > 1)'\n");
     events->callback([options, &context] {
         options->client.json |= options->format == "json";

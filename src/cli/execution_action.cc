@@ -6,6 +6,7 @@
 #include "base/json.h"
 #include "cli/client.h"
 #include "cli/execution_view.h"
+#include "cli/moment_flag.h"
 
 namespace takt::internal::cli {
 namespace {
@@ -15,10 +16,13 @@ struct ExecutionActionOptions {
     std::string action;
     std::vector<std::string> ids;
     std::string reason;
-    std::string task, status, worker, type, queue, from, to;
+    std::string task, status, worker, type, queue;
+    TimeWindow created;
     std::size_t limit = 100;
 
-    bool filtered() const { return !(task + status + worker + type + queue + from + to).empty(); }
+    bool filtered() const {
+        return !(task + status + worker + type + queue + created.since + created.until).empty();
+    }
 };
 
 // The most that one call changes, and the most that the command does with several of them.
@@ -30,9 +34,10 @@ constexpr std::size_t kRefusalsShown = 5;
 boost::json::object FilterOf(const ExecutionActionOptions& options) {
     boost::json::object filter;
     const std::pair<const char*, const std::string*> parts[] = {
-        {"task_id", &options.task}, {"status", &options.status}, {"worker_id", &options.worker},
-        {"type", &options.type},    {"queue", &options.queue},   {"from", &options.from},
-        {"to", &options.to}};
+        {"task_id", &options.task},     {"status", &options.status},
+        {"worker_id", &options.worker}, {"type", &options.type},
+        {"queue", &options.queue},      {"from", &options.created.since},
+        {"to", &options.created.until}};
     for (const auto& [name, value] : parts) {
         if (!value->empty()) filter[name] = *value;
     }
@@ -128,8 +133,7 @@ CLI::App* AddAction(CLI::App& app, Context& context,
     command->add_option("--worker", options->worker, "All on this worker");
     command->add_option("--type", options->type, "All of this type");
     command->add_option("--queue", options->queue, "All of this queue");
-    command->add_option("--from", options->from, "All created at this time or later");
-    command->add_option("--to", options->to, "All created before this time");
+    options->created.Add(*command, "All created");
     command->add_option("-n,--limit", options->limit, "At most so many of them")
         ->capture_default_str()
         ->check(CLI::Range(std::size_t{1}, kSweepsMax));
@@ -160,7 +164,7 @@ void AddRetry(CLI::App& app, Context& context) {
     retry->footer(
         "examples:\n"
         "  takt retry remind-7\n"
-        "  takt retry --type resize --from 2026-11-15T00:00:00Z\n");
+        "  takt retry --type resize --since 2h\n");
 }
 
 }  // namespace takt::internal::cli

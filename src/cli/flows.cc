@@ -187,8 +187,8 @@ std::string StepTree(const boost::json::value& steps) {
 
 Result<int> RunBackfill(Client& client, const BackfillOptions& options) {
     GivenFields body;
-    body.SetText("from", options.from);
-    if (!options.to.empty()) body.SetText("to", options.to);
+    body.SetText("from", options.due.since);
+    if (!options.due.until.empty()) body.SetText("to", options.due.until);
     if (options.parallel_max > 0) body.Set("parallel_max", std::to_string(options.parallel_max));
     if (options.dry_run) body.Set("dry_run", "true");
     const auto answer = client.Post(PathOf("tasks", options.task, "backfill"), body.Body());

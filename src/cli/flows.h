@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "cli/client.h"
+#include "cli/moment_flag.h"
 
 namespace takt::internal::cli {
 
@@ -22,8 +23,7 @@ std::string StepTree(const boost::json::value& steps);
 
 struct BackfillOptions {
     std::string task;
-    std::string from;
-    std::string to;
+    TimeWindow due;
     int parallel_max = 0;
     bool dry_run = false;
     bool wait = false;

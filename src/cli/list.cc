@@ -5,6 +5,7 @@
 #include "base/json.h"
 #include "cli/client.h"
 #include "cli/execution_view.h"
+#include "cli/moment_flag.h"
 
 namespace takt::internal::cli {
 namespace {
@@ -13,7 +14,8 @@ constexpr std::size_t kPageMax = 1000;
 
 struct ListOptions {
     ClientOptions client;
-    std::string task, status, worker, type, queue, parent, search, metadata, from, to, cursor;
+    std::string task, status, worker, type, queue, parent, search, metadata, cursor;
+    TimeWindow created;
     std::size_t limit = 20;
     bool all = false;
     bool children = false;
@@ -55,14 +57,6 @@ void PrintEnd(const ListOptions& options, const ListEnd& end) {
 
 // A page at a time, so that a list of millions needs the memory of one page.
 Result<int> List(Client& client, const ListOptions& options) {
-    std::string from = options.from;
-    std::string to = options.to;
-    for (const auto& [text, flag] : {std::pair(&from, "--since"), {&to, "--to"}}) {
-        if (text->empty()) continue;
-        const auto moment = ParseMoment(*text, flag);
-        if (!moment) return std::unexpected(moment.error());
-        *text = FormatTime(*moment);
-    }
     std::string cursor = options.cursor;
     std::size_t left = options.all ? SIZE_MAX : options.limit;
     std::string searched_to;
@@ -79,8 +73,8 @@ Result<int> List(Client& client, const ListOptions& options) {
                                              {"children", options.children ? "true" : ""},
                                              {"search", options.search},
                                              {"metadata", options.metadata},
-                                             {"from", from},
-                                             {"to", to},
+                                             {"from", options.created.since},
+                                             {"to", options.created.until},
                                              {"limit", std::to_string(std::min(left, kPageMax))},
                                              {"cursor", cursor}}));
         if (!page) {
@@ -133,9 +127,7 @@ void AddList(CLI::App& app, Context& context) {
         "--search", options->search,
         "Only with this text in name, id, type, queue, worker, step, metadata or error");
     list->add_option("--metadata", options->metadata, "Only with this metadata, NAME=VALUE");
-    list->add_option("--from,--since", options->from,
-                     "Created at this time or later: 2026-11-15T02:00:00Z, or how long ago, 1h");
-    list->add_option("--to", options->to, "Created before this time, or longer ago");
+    options->created.Add(*list, "Created");
     list->add_option("-n,--limit", options->limit, "How many")
         ->capture_default_str()
         ->check(CLI::Range(1, 1'000'000));

@@ -8,6 +8,7 @@
 
 #include "base/json.h"
 #include "cli/event_reader.h"
+#include "cli/moment_flag.h"
 #include "cli/output.h"
 
 namespace takt::internal::cli {
@@ -20,7 +21,7 @@ constexpr std::chrono::seconds kLogSilenceMax{60};
 
 struct LogsOptions {
     ClientOptions client;
-    std::string id;
+    std::string id, since;
     bool follow = false;
     std::int64_t tail = -1;  // Lines; -1: all.
 };
@@ -36,6 +37,11 @@ void PrintChunk(const boost::json::value& chunk, bool json) {
     const auto* lines = FindMember(chunk, "lines");
     if (!lines || !lines->is_string()) return;
     std::fwrite(lines->get_string().data(), 1, lines->get_string().size(), stdout);
+}
+
+// Both are spelled alike, the earlier one comes first.
+bool IsSince(const boost::json::value& chunk, const std::string& since) {
+    return Member(chunk, "at") >= since;
 }
 
 // Passes every chunk that there is to `take`.
@@ -107,32 +113,37 @@ Result<int> Logs(Client& client, const LogsOptions& options) {
     if (!all && options.client.json) {
         return Fail(ErrorCode::kInvalid, "--tail counts lines, and --json prints chunks of them");
     }
-    if (options.follow && all) return FollowLog(client, options, {});
+    if (options.follow && all && options.since.empty()) return FollowLog(client, options, {});
     // An unknown id has an empty log; say that it is unknown.
     const auto execution = client.Get(PathOf("executions", options.id));
     if (!execution) return std::unexpected(HintAtTask(client, options.id, execution.error()));
+    std::string last_id;
     if (all) {
         const auto read = ReadChunks(client, options.id, [&](const boost::json::value& chunk) {
-            PrintChunk(chunk, options.client.json);
+            last_id = Member(chunk, "id");
+            if (IsSince(chunk, options.since)) PrintChunk(chunk, options.client.json);
         });
         if (!read) return std::unexpected(read.error());
-        return kOk;
+    } else {
+        const auto tail =
+            ReadLogTail(client, options.id, static_cast<std::size_t>(options.tail), options.since);
+        if (!tail) return std::unexpected(tail.error());
+        std::fwrite(tail->text.data(), 1, tail->text.size(), stdout);
+        last_id = tail->last_id;
     }
-    const auto tail = ReadLogTail(client, options.id, static_cast<std::size_t>(options.tail));
-    if (!tail) return std::unexpected(tail.error());
-    std::fwrite(tail->text.data(), 1, tail->text.size(), stdout);
     std::fflush(stdout);
-    return options.follow ? FollowLog(client, options, tail->last_id) : Result<int>(kOk);
+    return options.follow ? FollowLog(client, options, last_id) : Result<int>(kOk);
 }
 
 }  // namespace
 
-Result<LogTail> ReadLogTail(Client& client, const std::string& execution, std::size_t lines) {
+Result<LogTail> ReadLogTail(Client& client, const std::string& execution, std::size_t lines,
+                            const std::string& since) {
     LogTail tail;
     const auto read = ReadChunks(client, execution, [&](const boost::json::value& chunk) {
         tail.last_id = Member(chunk, "id");
         const auto* text = FindMember(chunk, "lines");
-        if (!text || !text->is_string()) return;
+        if (!text || !text->is_string() || !IsSince(chunk, since)) return;
         tail.text += std::string_view(text->get_string());
         KeepLines(tail.text, lines);
     });
@@ -149,9 +160,12 @@ void AddLogs(CLI::App& app, Context& context) {
     logs->add_flag("-f,--follow", options->follow, "Go on until it is finished");
     logs->add_option("--tail", options->tail, "Only the last so many lines of what there is")
         ->check(CLI::Range(0, 1'000'000));
+    AddMoment(*logs, "--since", options->since,
+              "Only what came at this time or later: 10m, or a time");
     logs->footer(
         "examples:\n"
         "  takt logs remind-7\n"
+        "  takt logs remind-7 --since 5m\n"
         "  takt logs remind-7 -f --tail 20\n");
     logs->callback([options, &context] {
         context.exit =

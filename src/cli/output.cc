@@ -218,14 +218,6 @@ std::string TimeBetween(std::string_view from, std::string_view to) {
     return FormatDuration(*end - *begin);
 }
 
-Result<Time> ParseMoment(const std::string& text, const char* flag) {
-    if (const auto time = ParseTime(text)) return *time;
-    if (const auto ago = ParseDuration(text)) return ReadClocks().wall - *ago;
-    return Fail(ErrorCode::kInvalid,
-                std::string(flag) +
-                    " wants a time such as 2026-11-15T02:00:00Z, or how long ago, such as 1h");
-}
-
 std::string Fields(const std::vector<std::pair<std::string, Cell>>& fields) {
     std::size_t width = 0;
     for (const auto& [name, value] : fields) width = std::max(width, name.size());

@@ -78,9 +78,6 @@ std::string ShortDuration(double seconds);
 // How long from one to the other; "-" unless both are there.
 std::string TimeBetween(std::string_view from, std::string_view to);
 
-// A flag's value: a time, or how long ago ("1h"). kInvalid names the flag.
-Result<Time> ParseMoment(const std::string& text, const char* flag);
-
 // Name, value; one per line.
 std::string Fields(const std::vector<std::pair<std::string, Cell>>& fields);
 // The same of every member of an object that has a value.

@@ -132,6 +132,8 @@ int CheckServe(const ServeOptions& options) {
             checkup.Bad("configuration", std::string(line), "docs/configuration.md lists all keys");
             rest.remove_prefix(std::min(line.size() + 1, rest.size()));
         }
+        checkup.Warn("store", "not tried: it is known when the configuration is",
+                     "mend the configuration, then check again");
         static_cast<void>(checkup.Print(false));
         return kUsage;
     }

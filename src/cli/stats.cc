@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "cli/client.h"
+#include "cli/moment_flag.h"
 #include "cli/output.h"
 
 namespace takt::internal::cli {
@@ -12,7 +13,8 @@ namespace {
 struct StatsOptions {
     ClientOptions client;
     std::string by = "day";
-    std::string from, to, task, type;
+    std::string task, type;
+    TimeWindow ended;
     bool csv = false;
 };
 
@@ -28,8 +30,8 @@ std::string Milliseconds(const boost::json::value& line, std::string_view part,
 Result<int> ShowStats(Client& client, const StatsOptions& options) {
     const auto page =
         client.Get(WithQuery("/api/v1/statistics", {{"by", options.by},
-                                                    {"from", options.from},
-                                                    {"to", options.to},
+                                                    {"from", options.ended.since},
+                                                    {"to", options.ended.until},
                                                     {"task_id", options.task},
                                                     {"type", options.type},
                                                     {"format", options.csv ? "csv" : ""}}));
@@ -69,14 +71,15 @@ void AddStats(CLI::App& app, Context& context) {
     CLI::App* stats = app.add_subcommand("stats", "Statistics: counts, success rate, durations");
     options->client.Add(*stats);
     stats->add_option("--by", options->by, "day, hour, task, type or worker [day]");
-    stats->add_option("--from", options->from, "2026-11-15T00:00:00Z [a week ago; by hour a day]");
-    stats->add_option("--to", options->to, "[now]");
+    options->ended.Add(*stats, "Ended");
     stats->add_option("--task", options->task, "Of this task only, with --by day");
     stats->add_option("--type", options->type, "Of this type only, with --by day or task");
     stats->add_flag("--csv", options->csv, "For a spreadsheet");
     stats->footer(
+        "Of the last week, by hour of the last day, unless --since says otherwise.\n"
         "examples:\n"
         "  takt stats\n"
+        "  takt stats --since 30d --by type\n"
         "  takt stats --by task --type report\n"
         "  takt stats --by hour --csv > hours.csv\n");
     stats->callback([options, &context] {

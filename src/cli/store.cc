@@ -14,6 +14,7 @@
 #include "cli/cli.h"
 #include "cli/formats.h"
 #include "cli/given_store.h"
+#include "cli/moment_flag.h"
 #include "cli/output.h"
 #include "store/open.h"
 #include "store/wait.h"
@@ -171,10 +172,12 @@ Result<int> RunBackup(const StoreCommand& given) {
 }
 
 Result<int> RunRestore(const StoreCommand& given) {
+    const auto archive = CheckBackup(given.first);
+    if (!archive) return std::unexpected(archive.error());
     const auto to = OpenGiven(given.store);
     if (!to) return std::unexpected(to.error());
     ProgressLine progress("restoring");
-    return ShowTransferred(Restore(given.first, **to, progress.Show()), given, "restored");
+    return ShowTransferred(Restore(*archive, **to, progress.Show()), given, "restored");
 }
 
 std::string JsonOf(const StoreStats& stats) {
@@ -301,15 +304,13 @@ Result<int> RunRepair(const StoreCommand& given) {
 }
 
 Result<int> RunPurge(const StoreCommand& given) {
-    const auto before = ParseMoment(given.before, "--before");
-    if (!before) return std::unexpected(before.error());
     const auto store = OpenExisting(given.store);
     if (!store) return std::unexpected(store.error());
     if (!given.yes) {
-        return Fail(ErrorCode::kInvalid, "what finished before " + FormatTime(*before) +
+        return Fail(ErrorCode::kInvalid, "what finished before " + given.before +
                                              " would be gone for good; say --yes if that is meant");
     }
-    const auto purged = PurgeStore(**store, *before);
+    const auto purged = PurgeStore(**store, *ParseTime(given.before));
     if (!purged) return std::unexpected(purged.error());
     std::printf(given.json ? "{\"executions\":%llu}\n" : "%llu executions deleted\n",
                 static_cast<unsigned long long>(purged->executions));
@@ -360,7 +361,7 @@ void AddStore(CLI::App& app, Context& context) {
     copy->add_option("to", given->second, "URL")->required();
     CLI::App* purge = add("purge", "Deletes what finished before a time", RunPurge);
     add_store(purge, true);
-    purge->add_option("--before", given->before, "2026-11-01T00:00:00Z, or an age: 30d")
+    AddMoment(*purge, "--before", given->before, "2026-11-01T00:00:00Z, or an age: 30d")
         ->required();
     purge->add_flag("--yes", given->yes, "That is meant");
     store->footer(

@@ -223,8 +223,8 @@ void AddFilters(CLI::App& command, TasksOptions& options) {
 
 void AddBackfillFlags(CLI::App& command, BackfillOptions& options) {
     command.add_option("id", options.task, "Task")->required();
-    command.add_option("--from", options.from, "The first due time, RFC 3339")->required();
-    command.add_option("--to", options.to, "Due times before this; now unless given");
+    options.due.Add(command, "Due");
+    command.get_option("--since")->required();
     command.add_option("--parallel", options.parallel_max, "So many unfinished at a time; 10");
     command.add_flag("--dry-run", options.dry_run, "Only show what would be run");
     command.add_flag("--wait", options.wait, "Show how far it is, until its end");

@@ -37,9 +37,15 @@ Result<int> SetCapacityOf(Client& client, const WorkersOptions& options) {
         return Fail(ErrorCode::kInvalid, "--capacity must be a number, or own");
     }
     const std::string value = own ? "null" : std::to_string(count);
-    return ShowChange(options.client, options.id,
-                      client.Call(HttpMethod::kPut, PathOf("workers", options.id, "capacity"),
-                                  R"({"capacity": )" + value + "}"));
+    const auto worker = client.Call(HttpMethod::kPut, PathOf("workers", options.id, "capacity"),
+                                    R"({"capacity": )" + value + "}");
+    if (!worker) return std::unexpected(worker.error());
+    if (PrintedAsJson(options.client, *worker)) return kOk;
+    std::printf("%s has a capacity of %s, %s, and runs %s\n", options.id.c_str(),
+                Member(worker->value, "capacity").c_str(),
+                own ? "its own" : "until it is set again",
+                Member(worker->value, "running").c_str());
+    return kOk;
 }
 
 }  // namespace

@@ -156,5 +156,42 @@ TEST(UnfinishedCopyTest, IsNotServed) {
     EXPECT_TRUE(server) << server.error().detail;
 }
 
+// It went down even before the mark could be written: the term alone tells.
+TEST(UnfinishedCopyTest, IsNotServedFromItsFirstMomentOn) {
+    const LogCapture quiet;
+    const TemporaryDirectory directory;
+    Config config;
+    config.store.url = "file:" + directory.path();
+    config.server.listen = "127.0.0.1:0";
+    const NodeId filling(Text(std::string(kFillingNode) + "1"));
+    const auto lead = [&](const NodeId& node, std::vector<Change> changes, bool resign) {
+        const auto store = OpenStore(config.store.url).value();
+        const auto term = TakeLead(*store, {.node = {.node = node, .address = "http://x"}});
+        ASSERT_TRUE(term) << term.error().detail;
+        if (!changes.empty()) {
+            auto batch = std::make_shared<Batch>();
+            batch->term = *term;
+            batch->sequence = 1;
+            batch->changes = std::move(changes);
+            ASSERT_TRUE(AskStore<void>([&](auto done) { store->Commit(batch, std::move(done)); }));
+        }
+        if (resign) {
+            ASSERT_TRUE(
+                AskStore<void>([&](auto done) { store->Resign(*term, {}, std::move(done)); }));
+        }
+    };
+    lead(filling, {}, false);
+    const auto refused = Server::Start(config);
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, ErrorCode::kConflict);
+    EXPECT_NE(refused.error().detail.find("was not finished"), std::string::npos);
+    // One that found a mistake and went in order leaves a store like any other.
+    lead(filling, {}, true);
+    EXPECT_TRUE(Server::Start(config));
+    // So does one that was through, and died before it could resign.
+    lead(filling, {SettingPut{.key = Text("strategy"), .value = Text("random")}}, false);
+    EXPECT_TRUE(Server::Start(config));
+}
+
 }  // namespace
 }  // namespace takt::internal

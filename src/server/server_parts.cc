@@ -15,6 +15,7 @@
 #include "server/advertise.h"
 #include "server/descriptors.h"
 #include "server/sign_in.h"
+#include "store/lead.h"
 #include "store/open.h"
 #include "store/unfinished_copy.h"
 #include "store/wait.h"
@@ -60,7 +61,18 @@ Result<void> CheckWhole(Store& store) {
         store.ListSettings(kDefaultPartition, Text(kUnfinishedCopyKey), std::move(done));
     });
     if (!marks) return std::unexpected(marks.error());
-    if (marks->empty()) return {};
+    if (!marks->empty()) return std::unexpected(UnfinishedCopy(store.Describe()));
+    // The command may have ended between the beginning of its term and its mark.
+    const auto rows = AskStoreFor<std::vector<LeaderRow>>(
+        kStorePatience, [&](auto done) { store.Leaders(std::move(done)); });
+    if (!rows) return std::unexpected(rows.error());
+    const auto last = RowOf(*rows, kDefaultPartition);
+    if (!last || last->nonce == 0 || !last->node.view().starts_with(kFillingNode)) return {};
+    const auto page = AskStoreFor<LoadPage>(
+        kStorePatience, [&](auto done) { store.Load(kDefaultPartition, "", std::move(done)); });
+    if (!page) return std::unexpected(page.error());
+    // Or after it took the mark away, as the last thing: then everything is there.
+    if (page->last_serial != 0 || !page->settings.empty()) return {};
     return std::unexpected(UnfinishedCopy(store.Describe()));
 }
 

@@ -96,6 +96,7 @@ Result<void> PatientStore::TryOpen() {
     }
     opened_ = std::move(*opened);
     SetInner(opened_.get());
+    counted_ = opened_.get();
     return {};
 }
 

@@ -4,6 +4,7 @@
 // different: it is opened on a thread of the store's own.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <functional>
 #include <memory>
@@ -13,11 +14,12 @@
 #include <string>
 #include <thread>
 
+#include "store/store_room.h"
 #include "store/store_wrapper.h"
 
 namespace takt::internal {
 
-class PatientStore final : public StoreWrapper {
+class PatientStore final : public StoreWrapper, public CountsRoom {
   public:
     using Open = std::function<Result<std::unique_ptr<Store>>()>;
 
@@ -31,6 +33,10 @@ class PatientStore final : public StoreWrapper {
     Result<void> AwaitFirst(Duration patience);
 
     std::string Describe() const override;
+    std::optional<StoreRoom> Room() const override {
+        const Store* open = counted_;
+        return open ? RoomOf(*open) : std::nullopt;
+    }
 
   private:
     class Away;
@@ -45,6 +51,7 @@ class PatientStore final : public StoreWrapper {
     const Duration interval_;
     std::unique_ptr<Away> away_;
     std::unique_ptr<Store> opened_;  // Written before it is the inner store, then only read.
+    std::atomic<const Store*> counted_{nullptr};  // The same, once it is.
     std::mutex mutex_;
     std::condition_variable_any changed_;  // A stop was asked for, or the first attempt ended.
     std::optional<Result<void>> first_;    // How it ended.

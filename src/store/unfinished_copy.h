@@ -16,6 +16,10 @@ namespace takt::internal {
 // row until after the last.
 constexpr std::string_view kUnfinishedCopyKey = "copy.unfinished";
 
+// The name of a command that fills a store begins so. A last term that is such a one's, was not
+// resigned, and has left nothing, not even the mark: the command ended in its first moments.
+constexpr std::string_view kFillingNode = "store-fill-";
+
 inline Error UnfinishedCopy(const std::string& store) {
     return {
         ErrorCode::kConflict,

@@ -112,7 +112,7 @@ class Everyday(TaktTest):
         self.assertTrue(self.refused(2, "list", "-o", "xml"))
         self.assertIn("broken", self.takt("list", "--since", "1h"))
         self.assertNotIn("broken", self.takt("list", "--to", "1h"))
-        self.assertIn("--since wants a time", self.refused(2, "list", "--since", "yesterday"))
+        self.assertIn("neither a time such as", self.refused(2, "list", "--since", "yesterday"))
 
     def test_the_tail_of_a_log_and_what_follows_it(self):
         self.takt("submit", "log", '{"lines": 50}', "--id", "wordy", "--wait")
@@ -122,6 +122,24 @@ class Everyday(TaktTest):
         self.assertEqual(self.takt("logs", "wordy", "--tail", "999").splitlines(), whole)
         self.assertEqual(self.takt("logs", "wordy", "--tail", "0"), "")
         self.assertEqual(self.takt("logs", "wordy", "-f", "--tail", "2").splitlines(), whole[-2:])
+
+    def test_since_is_read_alike_everywhere(self):
+        self.takt("submit", "log", '{"lines": 3}', "--id", "wordy", "--wait")
+        self.takt("queues", "pause", "mail")
+        for command in (["list"], ["logs", "wordy"], ["events", "--no-follow"], ["stats"], ["audit"]):
+            with self.subTest(command=command):
+                past = self.takt(*command, "--since", "1h")
+                self.assertTrue(past.strip())
+                self.assertEqual(self.takt(*command, "--since", "2000-01-01T00:00:00Z").strip(), past.strip())
+                # An hour from now, by whatever clock.
+                self.assertEqual(self.takt(*command, "--since", "2999-01-01T00:00:00Z").strip(), "")
+                self.assertIn("neither a time such as", self.refused(2, *command, "--since", "yesterday"))
+        for command in (["list"], ["stats"], ["audit"]):
+            for until_flag in ("--until", "--to"):
+                self.assertEqual(self.takt(*command, "--from", "2h", until_flag, "1h").strip(), "", command)
+        self.assertEqual(self.takt("logs", "wordy", "--since", "2999-01-01T00:00:00Z", "-f", "--tail", "2"), "")
+        self.assertIn("task.completed", self.takt("events", "--since", "1h", "--count", "3", "--type", "task"))
+        self.assertIn("0 ", self.takt("cancel", "--type", "log", "--until", "1h"))
 
     def test_takt_alone_helps(self):
         ended = self.run_takt()
@@ -288,12 +306,14 @@ class Checkups(TaktTest):
         self.assertEqual(found["ok"], code == 0)
         return {(one["check"], one["status"]): one for one in found["checks"]}
 
-    def look_over(self):
+    def look_over(self, bound):
         self.serve("--with-worker", "--demo", *QUICK)
         until(lambda: self.takt_json("workers")["items"], "the worker is attached")
         well = self.doctor(0)
-        for check in ("store", "clocks", "versions", "leaders", "workers", "queues", "tasks", "quotas", "disk"):
+        for check in ("store", "clocks", "versions", "leaders", "workers", "queues", "tasks", "quotas", "room"):
             self.assertIn((check, "ok"), well)
+        self.assertRegex(well["room", "ok"]["message"], r"^[\d.]+ [KM]iB.* \(" + bound + r"\), kept 7d; too few executions")
+        self.assertIn("bound", self.takt_json("status")["store"]["room"])
         self.takt("submit", "echo", "--queue", "far", "--label", "zone=moon")
         self.takt("submit", "strange", "--cron", "0 3 * * *", "--id", "lonely")
         ill = self.doctor(1)
@@ -303,11 +323,11 @@ class Checkups(TaktTest):
         self.assertIn("bad", self.run_takt("doctor").stdout)
 
     def test_doctor_on_an_embedded_store(self):
-        self.look_over()
+        self.look_over("the disk")
 
     def test_doctor_on_redis(self):
         self.use_redis()
-        self.look_over()
+        self.look_over("maxmemory is not set")
 
     def check_sign_in(self):
         key = pathlib.Path(self.folder) / "key"

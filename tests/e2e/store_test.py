@@ -135,7 +135,7 @@ class StoreTest(TaktTest):
         until(lambda: all(row["status"] == "success" for row in self.executions()), "all have ended")
         self.stop()
         self.assertIn("--yes", self.refused(2, "store", "purge", self.store_url, "--before", "0s"))
-        self.assertIn("wants a time", self.refused(2, "store", "purge", self.store_url, "--before", "x"))
+        self.assertIn("neither a time", self.refused(2, "store", "purge", self.store_url, "--before", "x"))
         self.assertIn("5 executions deleted",
                       self.takt("store", "purge", self.store_url, "--before", "0s", "--yes"))
         self.assertEqual(self.tally(self.store_url)["history"]["rows"], 0)

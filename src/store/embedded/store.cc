@@ -8,6 +8,7 @@
 #include "store/embedded/lock_file.h"
 #include "store/embedded/private_files.h"
 #include "store/embedded/reader.h"
+#include "store/embedded/room.h"
 #include "store/embedded/writer.h"
 #include "store/operation_queue.h"
 #include "store/refusals.h"
@@ -16,7 +17,7 @@ namespace takt::internal {
 namespace embedded {
 namespace {
 
-class EmbeddedStore final : public CallStore<EmbeddedStore> {
+class EmbeddedStore final : public CallStore<EmbeddedStore>, public CountsRoom {
   public:
     // Throws SqliteError.
     EmbeddedStore(const EmbeddedOptions& options, LockFile lock)
@@ -60,6 +61,7 @@ class EmbeddedStore final : public CallStore<EmbeddedStore> {
     }
 
     std::string Describe() const override { return "embedded " + directory_; }
+    std::optional<StoreRoom> Room() const override { return RoomIn(directory_); }
 
     void Commit(BatchPtr batch, Done<void> done) override {
         writer_->Commit(std::move(batch), std::move(done));

@@ -21,6 +21,7 @@
 #include "store/lead.h"
 #include "store/operation_queue.h"
 #include "store/refusals.h"
+#include "store/store_room.h"
 
 namespace takt::internal {
 namespace etcd {
@@ -38,7 +39,7 @@ std::string NameOf(const EtcdOptions& options) {
     return text + " " + options.prefix;
 }
 
-class EtcdStore final : public CallStore<EtcdStore> {
+class EtcdStore final : public CallStore<EtcdStore>, public CountsRoom {
   public:
     EtcdStore(EtcdOptions options, const Security& security, Schema schema);
     ~EtcdStore() override;
@@ -51,6 +52,12 @@ class EtcdStore final : public CallStore<EtcdStore> {
     }
     std::string Describe() const override { return NameOf(options_); }
     std::string WhyFull() const override { return quota_.WhyFull(); }
+    std::optional<StoreRoom> Room() const override {
+        if (size_seen_ == 0) return std::nullopt;
+        return StoreRoom{.bytes = size_seen_,
+                         .bytes_max = quota_.quota(),
+                         .bound = "etcd's --quota-backend-bytes"};
+    }
 
     void Announce(const NodeRow& node, Duration ttl, Done<void> done) override;
     void Leaders(Done<std::vector<LeaderRow>> done) override;

@@ -208,6 +208,7 @@ void ServerCheck::OnMemory(const std::string& info) {
     // Buffers of replicas and of the append-only file do not count for Redis either.
     const std::uint64_t apart = number("mem_not_counted_for_evict");
     const std::uint64_t used = number("used_memory") - std::min(apart, number("used_memory"));
+    bytes_ = used;
     bytes_max_ = most;
     NoteFull(most > 0 && used > most);
     const double part = most == 0 ? 0 : static_cast<double>(used) / static_cast<double>(most);
@@ -230,6 +231,14 @@ void ServerCheck::NoteFull(bool full) {
         Log(LogLevel::kInfo, "store", "Redis has room again",
             {{"store", Describe(client_.options())}});
     }
+}
+
+std::optional<StoreRoom> ServerCheck::Room() const {
+    if (bytes_ == 0) return std::nullopt;
+    const std::uint64_t most = bytes_max_;
+    return StoreRoom{.bytes = bytes_,
+                     .bytes_max = most,
+                     .bound = most > 0 ? "maxmemory" : "maxmemory is not set"};
 }
 
 std::string ServerCheck::WhyFull() const {

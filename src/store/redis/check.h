@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,7 @@
 #include "store/redis/client.h"
 #include "store/redis/keys.h"
 #include "store/redis/schema.h"
+#include "store/store_room.h"
 
 namespace takt::internal::redis {
 
@@ -36,6 +38,8 @@ class ServerCheck {
 
     // Why no new work is taken: empty while there is room. From any thread.
     std::string WhyFull() const;
+    // Nothing before the memory was looked at.
+    std::optional<StoreRoom> Room() const;
 
   private:
     struct Checking;
@@ -61,6 +65,7 @@ class ServerCheck {
     Steady looked_at_{};
     bool warned_ = false;
     std::atomic<bool> full_ = false;
+    std::atomic<std::uint64_t> bytes_ = 0;
     std::atomic<std::uint64_t> bytes_max_ = 0;
 };
 

@@ -25,7 +25,7 @@ constexpr std::size_t kBytesMax = 8 << 20;
 // Enough to keep Redis busy while answers travel.
 constexpr std::size_t kPipelineMax = 4;
 
-class RedisStore final : public Store {
+class RedisStore final : public Store, public CountsRoom {
   public:
     RedisStore(std::unique_ptr<Client> client, const Schema& schema)
         : schema_(schema),
@@ -58,6 +58,7 @@ class RedisStore final : public Store {
     }
     std::string Describe() const override { return redis::Describe(client_->options()); }
     std::string WhyFull() const override { return check_.WhyFull(); }
+    std::optional<StoreRoom> Room() const override { return check_.Room(); }
 
     void Announce(const NodeRow& node, Duration ttl, Done<void> done) override {
         leases_.Announce(node, ttl, std::move(done));
