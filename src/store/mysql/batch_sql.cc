@@ -63,7 +63,7 @@ class Executions {
 class Composer {
   public:
     // `prefix` is that of the partition's tables.
-    Composer(Packets& packets, std::string prefix, Partition partition, const PurgePlan* plan)
+    Composer(Packets& packets, std::string prefix, Partition partition, const PurgePlan& plan)
         : packets_(packets),
           prefix_(std::move(prefix)),
           partition_(partition),
@@ -200,30 +200,13 @@ class Composer {
     }
 
     void AddPurge(const Purge& purge) {
-        const std::uint32_t count_max = std::min(purge.count_max, kPurgeMax);
-        if (plan_) {
-            AddPlanned("child_history", plan_->children);
-            AddPlanned("history", plan_->roots);
-        } else {
-            AddOldest(purge.finished_before, count_max);
+        AddPlanned("child_history", plan_.children);
+        AddPlanned("history", plan_.roots);
+        if (plan_.events_begin < plan_.events_end) {
+            packets_.Add(fmt::format("DELETE FROM {}events WHERE serial >= {} AND serial < {}",
+                                     prefix_, plan_.events_begin, plan_.events_end));
         }
-        AddPurgeOf("events", purge.events_before, count_max);
-        if (purge.audit_before != Time{}) AddPurgeOf("audit", purge.audit_before, count_max);
-    }
-
-    // The same rows are chosen for both deletions: nobody else finishes executions of the
-    // partition.
-    void AddOldest(Time before, std::uint32_t count_max) {
-        const std::string old = fmt::format(
-            "(SELECT serial, id FROM {}history FORCE INDEX (history_finished) WHERE "
-            "finished_at_ms < {} ORDER BY finished_at_ms, serial LIMIT {}) AS old",
-            prefix_, sql::Ms(before), count_max);
-        packets_.Add(fmt::format(
-            "DELETE gone FROM {} STRAIGHT_JOIN {}logs AS gone ON gone.execution = old.id", old,
-            prefix_));
-        packets_.Add(fmt::format(
-            "DELETE gone FROM {} STRAIGHT_JOIN {}history AS gone ON gone.serial = old.serial", old,
-            prefix_));
+        if (purge.audit_before != Time{}) AddPurgeOfAudit(purge);
     }
 
     // Through the table itself, so that a log goes only with its execution.
@@ -241,18 +224,18 @@ class Composer {
         }
     }
 
-    void AddPurgeOf(std::string_view table, Time before, std::uint32_t count_max) {
-        packets_.Add(
-            fmt::format("DELETE gone FROM (SELECT serial FROM {0}{1} WHERE serial < {2} ORDER BY "
-                        "serial LIMIT {3}) AS old STRAIGHT_JOIN {0}{1} AS gone ON gone.serial = "
-                        "old.serial",
-                        prefix_, table, SerialAt(before), count_max));
+    void AddPurgeOfAudit(const Purge& purge) {
+        packets_.Add(fmt::format(
+            "DELETE gone FROM (SELECT serial FROM {0}audit WHERE serial < {1} ORDER BY "
+            "serial LIMIT {2}) AS old STRAIGHT_JOIN {0}audit AS gone ON gone.serial = "
+            "old.serial",
+            prefix_, SerialAt(purge.audit_before), std::min(purge.count_max, kPurgeMax)));
     }
 
     Packets& packets_;
     const std::string prefix_;
     const Partition partition_;
-    const PurgePlan* const plan_;
+    const PurgePlan& plan_;
     Executions roots_, children_;
     Statement put_tasks_, delete_tasks_, put_workers_, delete_workers_;
     Statement put_settings_, delete_settings_, put_records_, delete_records_;
@@ -263,7 +246,7 @@ class Composer {
 }  // namespace
 
 BatchSql MakeBatchSql(const Batch& batch, const std::string& prefix, std::size_t packet_bytes_max,
-                      const PurgePlan* plan) {
+                      const PurgePlan& plan) {
     Packets packets(packet_bytes_max);
     packets.Add("START TRANSACTION");
     packets.Add(fmt::format("UPDATE {}terms SET sequence = {}, last_serial = "

@@ -29,15 +29,17 @@ struct BatchSql {
     std::size_t commit_statement = 0;  // Where, in the last packet, COMMIT is.
 };
 
-// The executions that a purge deletes, where some of the old ones are runs with children: chosen
-// before (purge_plan.h), since the server alone cannot count through families.
+// The rows that a purge deletes, chosen before (purge_plan.h): the server would look for the oldest
+// twice, and cannot count through families.
 struct PurgePlan {
     std::vector<Serial> roots;
     std::vector<Serial> children;
+    Serial events_begin = 0;  // Those in [begin, end) go.
+    Serial events_end = 0;
 };
 
-// Without a plan a purge deletes the oldest roots. REQUIRES: then no run has children.
+// REQUIRES: a batch with a Purge has a plan.
 BatchSql MakeBatchSql(const Batch& batch, const std::string& prefix, std::size_t packet_bytes_max,
-                      const PurgePlan* plan = nullptr);
+                      const PurgePlan& plan = {});
 
 }  // namespace takt::internal::mysql

@@ -46,19 +46,21 @@ TEST_F(BatchSqlTest, ABatchIsOnePacketWithOneStatementForEachKind) {
 }
 
 // An execution is run again while the history is cleaned: it must be found there before it could be
-// deleted. And one purge deletes so much, whatever it is asked for.
-TEST_F(BatchSqlTest, APurgeIsBoundedAndComesLast) {
+// deleted.
+TEST_F(BatchSqlTest, APurgeComesLast) {
     const Execution row = conformance::Redriven(make_.OneOff("e-1"));
+    const PurgePlan plan{.roots = {1}, .events_begin = 5, .events_end = 9};
     const BatchSql sql =
         MakeBatchSql(*MakeBatch({0, 3, 77}, 5,
                                 {Purge{make_.now(), make_.now(), 1'000'000},
                                  ExecutionChange{Place::kHistory, Place::kLive, row}}),
-                     "p_", 1 << 20);
+                     "p_", 1 << 20, plan);
 
     const std::string& packet = sql.packets.at(0);
-    EXPECT_EQ(CountOf("LIMIT 1000)", packet), 3u);
-    EXPECT_LT(packet.find("DELETE FROM p_history"), packet.find("DELETE gone"));
-    EXPECT_LT(packet.find("INSERT INTO p_live"), packet.find("DELETE gone"));
+    constexpr const char* kPurge = "DELETE FROM p_history WHERE serial IN (1)";
+    EXPECT_LT(packet.find("INSERT INTO p_live"), packet.find(kPurge));
+    EXPECT_EQ(CountOf(kPurge, packet), 1u);
+    EXPECT_EQ(CountOf("DELETE FROM p_events WHERE serial >= 5 AND serial < 9", packet), 1u);
 }
 
 // Runs have children: which go was decided before, and so many statements as are needed delete them.
@@ -66,7 +68,7 @@ TEST_F(BatchSqlTest, APlannedPurgeDeletesWhatThePlanNames) {
     PurgePlan plan{.roots = {1, 2}, .children = {}};
     for (Serial serial = 1000; serial < 1600; ++serial) plan.children.push_back(serial);
     const BatchSql sql = MakeBatchSql(*MakeBatch({7, 3, 77}, 5, {Purge{make_.now(), {}, 1000}}),
-                                      "p_", 1 << 20, &plan);
+                                      "p_", 1 << 20, plan);
 
     const std::string& packet = sql.packets.at(0);
     EXPECT_EQ(CountOf("DELETE FROM p_7_child_history WHERE serial IN (", packet), 2u);

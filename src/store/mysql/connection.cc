@@ -64,6 +64,11 @@ bool MysqlError::lost() const {
     return client || std::ranges::find(kServerSays, code_) != kServerSays.end();
 }
 
+bool MysqlError::read_only() const {
+    return code_ == ER_OPTION_PREVENTS_STATEMENT || code_ == kReadOnlyMode ||
+           code_ == kReadOnlyTransaction;
+}
+
 bool MysqlError::lock_conflict() const {
     return code_ == ER_LOCK_DEADLOCK || code_ == ER_LOCK_WAIT_TIMEOUT;
 }
@@ -96,10 +101,33 @@ Connection::Connection(const MysqlOptions& options, std::chrono::seconds timeout
     : timeout_(timeout) {
     static std::once_flag once;
     std::call_once(once, [] { TAKT_CHECK(mysql_library_init(0, nullptr, nullptr) == 0); });
+    const std::size_t count = 1 + options.others.size();
+    const std::size_t first = options.current->load();
+    for (std::size_t i = 0; i < count; ++i) {
+        const std::size_t at = (first + i) % count;
+        try {
+            Connect(options,
+                    at == 0 ? HostPort{options.host, options.port} : options.others[at - 1]);
+            if (count > 1 && Query("SELECT 1 FROM DUAL WHERE @@global.read_only").Next()) {
+                throw MysqlError(ER_OPTION_PREVENTS_STATEMENT, "none of the servers takes writes");
+            }
+            options.current->store(at);
+            return;
+        } catch (const MysqlError& error) {
+            const bool next_may_do = error.lost() || error.read_only();
+            if (!next_may_do || i + 1 == count) throw;
+        }
+    }
+}
+
+void Connection::Connect(const MysqlOptions& options, const HostPort& place) {
     handle_.reset(mysql_init(nullptr));
     TAKT_CHECK(handle_ != nullptr);
-    const auto connect_seconds = static_cast<unsigned>(std::min(timeout, options.timeout).count());
-    const auto seconds = static_cast<unsigned>(timeout.count());
+    // One that does not answer must leave time to turn to the others.
+    const auto patience = std::min(timeout_, options.timeout).count() /
+                          static_cast<std::int64_t>(1 + options.others.size());
+    const auto connect_seconds = static_cast<unsigned>(std::max<std::int64_t>(patience, 1));
+    const auto seconds = static_cast<unsigned>(timeout_.count());
     SetOption(handle_.get(), MYSQL_OPT_CONNECT_TIMEOUT, &connect_seconds);
     SetOption(handle_.get(), MYSQL_OPT_READ_TIMEOUT, &seconds);
     SetOption(handle_.get(), MYSQL_OPT_WRITE_TIMEOUT, &seconds);
@@ -114,9 +142,9 @@ Connection::Connection(const MysqlOptions& options, std::chrono::seconds timeout
         const unsigned tcp = MYSQL_PROTOCOL_TCP;
         SetOption(handle_.get(), MYSQL_OPT_PROTOCOL, &tcp);
     }
-    if (!mysql_real_connect(handle_.get(), socket ? nullptr : options.host.c_str(),
+    if (!mysql_real_connect(handle_.get(), socket ? nullptr : place.host.c_str(),
                             options.user.c_str(), options.password.c_str(),
-                            options.database.c_str(), options.port, socket,
+                            options.database.c_str(), place.port, socket,
                             CLIENT_MULTI_STATEMENTS | CLIENT_FOUND_ROWS)) {
         Throw(0);
     }

@@ -22,6 +22,10 @@ namespace takt::internal::mysql {
 // The code of an error of our own: no answer came in time, and none is waited for any more.
 constexpr unsigned kNoAnswer = 0;
 
+// The server was started with read_only or super_read_only. Only MySQL has these numbers.
+constexpr unsigned kReadOnlyMode = 1836;
+constexpr unsigned kReadOnlyTransaction = 1792;
+
 class MysqlError : public std::exception {
   public:
     // `statement`: which one of the packet, from 0.
@@ -34,6 +38,8 @@ class MysqlError : public std::exception {
 
     // The connection is of no use any more, and what was sent on it may have been carried out.
     bool lost() const;
+    // The server takes no writes, and nothing was changed: a replica, or a primary that was one.
+    bool read_only() const;
     // The server gave the transaction up for the sake of others: the whole of it can run again.
     bool lock_conflict() const;
 
@@ -71,9 +77,9 @@ class Rows {
 
 class Connection {
   public:
-    // Connects. Never reconnects by itself: what belongs to a session (its locks, its transaction)
-    // must not be lost unnoticed. `timeout` is how long the answers to a packet may take. Throws
-    // MysqlError.
+    // Connects, of several servers to the first that is there and takes writes. Never reconnects by
+    // itself: what belongs to a session (its locks, its transaction) must not be lost unnoticed.
+    // `timeout` is how long the answers to a packet may take. Throws MysqlError.
     Connection(const MysqlOptions& options, std::chrono::seconds timeout);
     explicit Connection(const MysqlOptions& options) : Connection(options, options.timeout) {}
 
@@ -85,6 +91,7 @@ class Connection {
     bool Ping() { return mysql_ping(handle_.get()) == 0; }
 
   private:
+    void Connect(const MysqlOptions& options, const HostPort& place);
     [[noreturn]] void Throw(std::size_t statement) const;
 
     struct Close {

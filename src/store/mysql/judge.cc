@@ -7,8 +7,7 @@
 namespace takt::internal::mysql {
 namespace {
 
-// Numbers that only MySQL has too.
-constexpr unsigned kReadOnlyTransaction = 1792;
+// Numbers that only MySQL has.
 constexpr unsigned kGroupReplicationRefuses = 3100;
 constexpr unsigned kExecutionTimeout = 3024;
 // And one that only MariaDB has.

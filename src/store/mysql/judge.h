@@ -7,9 +7,6 @@
 
 namespace takt::internal::mysql {
 
-// The server was started with read_only or super_read_only. Only MySQL has this number.
-constexpr unsigned kReadOnlyMode = 1836;
-
 // Nothing was applied: kUnavailable, or kInvalid if the rows contradict what was to be written.
 Error Judge(const MysqlError& error, const MysqlOptions& options);
 

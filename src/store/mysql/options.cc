@@ -15,6 +15,7 @@ namespace {
 constexpr std::size_t kReadersMax = 32;
 constexpr Duration kTimeoutMin{1'000};
 constexpr Duration kTimeoutMax{300'000};
+constexpr std::size_t kHostsMax = 8;
 constexpr std::size_t kPrefixBytesMax = 32;  // Table names have at most 64 characters.
 
 bool IsPrefix(std::string_view text) {
@@ -36,7 +37,16 @@ Result<void> ParseParameters(std::string_view query, MysqlOptions& options) {
     if (Result<void> read = ReadUrlParameters(query, table); !read) return read;
     options.timeout = std::chrono::ceil<std::chrono::seconds>(timeout);
     if (!IsPrefix(options.prefix)) return BadStoreUrl("prefix must be up to 32 of A-Z a-z 0-9 _");
+    if (!options.socket.empty() && !options.others.empty()) {
+        return BadStoreUrl("socket= names one server, and there are several hosts");
+    }
     return SettleTls(options.tls);
+}
+
+// Not quoted: what stands here by mistake may be a password.
+Result<void> NotAHost() {
+    return BadStoreUrl(
+        "a host is written name:port or [::1]:port, several with commas between them");
 }
 
 Result<void> ParsePlace(const UrlParts& parts, MysqlOptions& options) {
@@ -51,9 +61,15 @@ Result<void> ParsePlace(const UrlParts& parts, MysqlOptions& options) {
             "write mysql://user:password@host:3306/database, with special characters of each part "
             "percent-encoded");
     }
-    const std::optional<HostPort> place = ParseHostPort(parts.hosts, options.port);
-    // Not quoted: what stands here by mistake may be a password.
-    if (!place) return BadStoreUrl("a host is written name:port or [::1]:port");
+    std::string_view hosts = parts.hosts;
+    const std::optional<HostPort> place = ParseHostPort(CutAt(hosts, ','), options.port);
+    while (!hosts.empty() && place) {
+        std::optional<HostPort> other = ParseHostPort(CutAt(hosts, ','), options.port);
+        if (!other || other->host.empty() || place->host.empty()) return NotAHost();
+        options.others.push_back(std::move(*other));
+        if (options.others.size() >= kHostsMax) return BadStoreUrl("more than 8 hosts");
+    }
+    if (!place || parts.hosts.ends_with(',')) return NotAHost();
     if (database->empty() || database->contains('/')) {
         return BadStoreUrl("name one database, as in mysql://user:password@host:3306/takt");
     }
@@ -82,8 +98,9 @@ Result<MysqlOptions> ParseMysqlUrl(std::string_view url) {
 }
 
 std::string Describe(const MysqlOptions& options) {
-    const std::string where =
+    std::string where =
         options.socket.empty() ? fmt::format("{}:{}", options.host, options.port) : options.socket;
+    for (const HostPort& other : options.others) where += "," + Show(other);
     return fmt::format("mysql {}@{}/{}", options.user, where, options.database);
 }
 

@@ -1,13 +1,17 @@
 // Where a MySQL or MariaDB server is and how to talk to it, as a URL says it.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/error.h"
+#include "base/url.h"
 #include "store/url/parameters.h"
 
 namespace takt::internal {
@@ -15,6 +19,11 @@ namespace takt::internal {
 struct MysqlOptions {
     std::string host = "127.0.0.1";
     std::uint16_t port = 3306;
+    // Servers to turn to, in this order and around, when that one is not there or takes no writes.
+    std::vector<HostPort> others;
+    // Which of them was connected to last, 0 is `host`: all connections begin there.
+    std::shared_ptr<std::atomic<std::size_t>> current =
+        std::make_shared<std::atomic<std::size_t>>(0);
     std::string socket;  // Path of a Unix socket; used instead of host and port.
     std::string user;
     std::string password;
@@ -30,7 +39,7 @@ struct MysqlOptions {
     bool pinned = false;
 };
 
-// mysql://[user[:password]@]host[:port]/database[?name=value&…]
+// mysql://[user[:password]@]host[:port][,host[:port]…]/database[?name=value&…]
 // docs/stores/mysql.md lists the parameters, the table in options.cc reads them. Parts are
 // percent-encoded; only the database must be there. kInvalid, with a sentence that holds no
 // password, otherwise.

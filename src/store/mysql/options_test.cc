@@ -36,6 +36,17 @@ TEST(MysqlOptionsTest, AUrlSaysWhereAndHow) {
     EXPECT_EQ(full->socket, "/run/s");
 }
 
+// A primary and two that may take its place.
+TEST(MysqlOptionsTest, SeveralHosts) {
+    const auto options = ParseMysqlUrl("mysql://takt@a:3307,b,[::1]:3309/db");
+    ASSERT_TRUE(options) << options.error().detail;
+    EXPECT_EQ(options->host, "a");
+    ASSERT_EQ(options->others.size(), 2u);
+    EXPECT_EQ(Show(options->others[0]), "b:3306");
+    EXPECT_EQ(Show(options->others[1]), "[::1]:3309");
+    EXPECT_EQ(Describe(*options), "mysql takt@a:3307,b:3306,[::1]:3309/db");
+}
+
 // Mistakes in a configuration file; and the file's errors end in logs and tickets.
 TEST(MysqlOptionsTest, WhatIsWrongIsNamedWithoutThePassword) {
     for (const char* url : {"mysql:",
@@ -47,6 +58,11 @@ TEST(MysqlOptionsTest, WhatIsWrongIsNamedWithoutThePassword) {
                             "mysql://u:secret@h:70000/d",
                             "mysql://u:secret@h:x/d",
                             "mysql://u:sec ret@h/d",
+                            "mysql://u:secret@h,/d",
+                            "mysql://u:secret@,h/d",
+                            "mysql://u:secret@a,b,,c/d",
+                            "mysql://u:secret@a,b/d?socket=/run/s",
+                            "mysql://u:secret@a,b,c,d,e,f,g,h,i,j/d",
                             "mysql://u:secret@h/d?pool=0",
                             "mysql://u:secret@h/d?pool=999",
                             "mysql://u:secret@h/d?timeout=-1",

@@ -36,7 +36,8 @@ class Session {
         try {
             return work(Get());
         } catch (const MysqlError& error) {
-            if (!error.lost()) throw;
+            // Of several servers another one may take writes.
+            if (!error.lost() && !(error.read_only() && !options_.others.empty())) throw;
             Drop();
         }
         return work(Get());

@@ -9,7 +9,6 @@
 
 #include "base/failpoint.h"
 #include "store/mysql/judge.h"
-#include "store/mysql/purge_plan.h"
 #include "store/mysql/schema.h"
 
 namespace takt::internal::mysql {
@@ -47,9 +46,12 @@ Writer::Writer(const MysqlOptions& options, const Server& server, std::size_t pa
       session_(options, Setup(options, !server.statement_binlog)) {}
 
 Result<void> Writer::Commit(const Batch& batch) {
-    const std::optional<PurgePlan> plan = Plan(batch);
-    const BatchSql sql =
-        MakeBatchSql(batch, options_.prefix, packet_bytes_, plan ? &*plan : nullptr);
+    const Partition partition = batch.term.partition;
+    PurgePlanner& planner =
+        planners_.try_emplace(partition, TablePrefix(options_.prefix, partition)).first->second;
+    const PurgePlan plan =
+        session_.Retry([&](Connection& connection) { return planner.Plan(connection, batch); });
+    const BatchSql sql = MakeBatchSql(batch, options_.prefix, packet_bytes_, plan);
     for (const std::string& packet : sql.packets) {
         // The server would end the session for it, each time.
         if (packet.size() + 1 < server_bytes_max_) continue;
@@ -58,44 +60,16 @@ Result<void> Writer::Commit(const Batch& batch) {
                                 "max_allowed_packet to more and restart Takt",
                                 packet.size(), Describe(options_), server_bytes_max_));
     }
-    return Try(batch, sql);
+    Result<void> applied = Try(batch, sql);
+    applied ? planner.NoteApplied(batch) : planner.Forget();
+    return applied;
 }
 
 Result<void> Writer::Drop(Partition partition) {
-    families_.erase(partition);
+    planners_.erase(partition);
     session_.Retry(
         [&](Connection& connection) { connection.Run(DropSql(options_.prefix, partition)); });
     return {};
-}
-
-std::optional<PurgePlan> Writer::Plan(const Batch& batch) {
-    const bool families = HasFamilies(batch);
-    const Purge* purge = nullptr;
-    std::set<Serial> kept;
-    for (const Change& change : batch.changes) {
-        if (const auto* found = std::get_if<Purge>(&change)) purge = found;
-        const auto* execution = std::get_if<ExecutionChange>(&change);
-        if (execution && execution->before == Place::kHistory) kept.insert(execution->row.serial);
-    }
-    if (!purge || !families) return std::nullopt;
-    const std::string prefix = TablePrefix(options_.prefix, batch.term.partition);
-    return session_.Retry(
-        [&](Connection& connection) { return PlanPurge(connection, prefix, *purge, kept); });
-}
-
-bool Writer::HasFamilies(const Batch& batch) {
-    auto& [term, any] = families_[batch.term.partition];
-    if (term != batch.term) {
-        const std::string prefix = TablePrefix(options_.prefix, batch.term.partition);
-        any = session_.Retry(
-            [&](Connection& connection) { return HasFinishedChildren(connection, prefix); });
-        term = batch.term;
-    }
-    any = any || std::ranges::any_of(batch.changes, [](const Change& change) {
-              const auto* execution = std::get_if<ExecutionChange>(&change);
-              return execution && !execution->row.parent.empty();
-          });
-    return any;
 }
 
 void Writer::GrantTime(bool late) {
@@ -133,6 +107,10 @@ Result<void> Writer::Try(const Batch& batch, const BatchSql& sql) {
                 if (sent && error.code() != ER_NET_PACKET_TOO_LARGE) {
                     verdict.code = ErrorCode::kUnknown;
                 }
+                return std::unexpected(std::move(verdict));
+            }
+            if (error.read_only() && !options_.others.empty()) {
+                session_.Drop();  // The next attempt turns to the others.
                 return std::unexpected(std::move(verdict));
             }
             Rollback();

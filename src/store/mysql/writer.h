@@ -9,6 +9,7 @@
 #include <string>
 
 #include "store/mysql/batch_sql.h"
+#include "store/mysql/purge_plan.h"
 #include "store/mysql/schema.h"
 #include "store/mysql/session.h"
 #include "store/store.h"
@@ -31,9 +32,6 @@ class Writer {
     Result<void> Drop(Partition partition);
 
   private:
-    // The rows that the batch's purge deletes, if it has one and there are families to be purged.
-    std::optional<PurgePlan> Plan(const Batch& batch);
-    bool HasFamilies(const Batch& batch);
     Result<void> Try(const Batch& batch, const BatchSql& sql);
     // `late`: the server got the batch, and did not answer in the time that it had.
     void GrantTime(bool late);
@@ -45,8 +43,7 @@ class Writer {
     const std::size_t server_bytes_max_;
     const std::size_t packet_bytes_;
     Session session_;
-    // Whether there are finished children, of the terms that purge. Only they make new ones.
-    std::map<Partition, std::pair<Term, bool>> families_;
+    std::map<Partition, PurgePlanner> planners_;
 };
 
 }  // namespace takt::internal::mysql
