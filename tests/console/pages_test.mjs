@@ -220,7 +220,7 @@ test('what fires is on the overview, and marked on the menu of a phone', async (
     await call(scheduler.address, 'DELETE', 'alert-rules/too_many_workers');
     await page.setViewportSize({ width: 1280, height: 900 });
     await page.goto(`${scheduler.address}/alerts?tab=history`);
-    await page.getByRole('columnheader', { name: 'Value at its end' }).waitFor();
+    await page.getByRole('columnheader', { name: 'Value when it fired' }).waitFor();
     await page.getByRole('columnheader', { name: 'Resolved' }).waitFor();
     await page.getByRole('row', { name: /too_many_workers .*alerts when/ }).waitFor();
 });
