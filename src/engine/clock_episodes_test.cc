@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 
 #include "engine/clock_fixture.h"
+#include "model/workflow_testing.h"
 
 namespace takt::internal {
 namespace {
@@ -199,6 +200,58 @@ TEST_F(ClockEpisodesTest, ATaskThatWasChangedByAClockAheadFiresFromNowOn) {
     EXPECT_GE(Fired("unfired").size(), 30u);
     EXPECT_GE(Fired("fired").size(), 30u);
     EXPECT_EQ(TaskOf("idle").state.next_at, kBegin + 7h);
+}
+
+// What was missed in an outage is on record. A clock that goes back into that time for a minute fires
+// what is due by it, and nothing of the rest when it is right again.
+TEST_F(ClockEpisodesTest, WhatIsOnRecordAsMissedIsNotMadeUpForAfterAStepBack) {
+    At(0s, Put({.id = "minutely",
+                .every = 1min,
+                .options = {
+                    .mode = Mode::kParallel, .misfire = Misfire::kFireAll, .misfires_max = 3}}));
+    Until(1min);
+    Restart(2h);
+    Until(2h + 30min);
+    const std::size_t before = Fired("minutely").size();
+    JumpWall(-1h);
+    Until(2h + 31min);
+    JumpWall(1h);
+    Until(2h + 32min);
+    EXPECT_LE(Fired("minutely").size(), before + 4);
+    for (const auto& [due, count] : Fired("minutely")) EXPECT_EQ(count, 1);
+}
+
+// Somebody pauses a task that makes up for its pauses while the clock is a day ahead.
+TEST_F(ClockEpisodesTest, ATaskThatIsResumedAfterTheClockCameBackIsNotSilent) {
+    At(0s, Put({.id = "catches_up",
+                .every = 1min,
+                .options = {.mode = Mode::kParallel, .catch_up_after_pause = true}}));
+    Until(90s);
+    JumpWall(24h);
+    Until(3min);
+    At(3min, PauseTask{.task = TaskId("catches_up"), .paused = true});
+    JumpWall(-24h);
+    Until(4min);
+    At(4min, PauseTask{.task = TaskId("catches_up"), .paused = false});
+    Until(10min);
+    EXPECT_GE(Fired("catches_up").size(), 6u);
+    for (const auto& [due, count] : Fired("catches_up")) EXPECT_EQ(count, 1);
+}
+
+// A machine is five hours ahead until NTP is there, and leads meanwhile.
+TEST_F(ClockEpisodesTest, ALeaderThatBeginsAheadEndsNoRunForItsTime) {
+    At(0s, Join({.id = "a", .capacity = 10}));
+    Submit run = Once({.id = "run", .type = ""});
+    auto options = std::make_unique<TaskOptions>(run.task->opt());
+    options->workflow = MakeWorkflow({{"a"}});
+    run.task->timeout = 1h;
+    run.task->options = std::move(options);
+    At(0s, std::move(run));
+    Until(10min);
+    JumpWall(5h);
+    Restart(10min + 1s);
+    Until(11min);
+    EXPECT_EQ(StatusOf("run"), Status::kRunning);
 }
 
 // The battery of a machine's clock is empty: it begins in 2000, and NTP sets it.

@@ -65,7 +65,11 @@ void Engine::RestoreExecution(Execution execution) {
         execution.status = Status::kFailed;
         execution.outcome = MakeOutcome(Reason::kUndecodable, Text(why));
     }
-    if (IsTerminal(execution.status)) return unreadable_.push_back(std::move(execution));
+    if (IsTerminal(execution.status)) {
+        Live* run = execution.parent.empty() ? nullptr : FindLive(execution.parent);
+        if (run && IsRun(*run)) run->flow->blind = true;
+        return unreadable_.push_back(std::move(execution));
+    }
     if (TAKT_MUTANT("engine.forget_failures_on_load")) execution.failures = 0;
     Live& live = InsertExecution(std::move(execution), Place::kLive);
     live.forced = TAKT_MUTANT("engine.forget_turns_on_load");
@@ -92,14 +96,15 @@ void Engine::Begin(Serial last_serial, Instant now, Effects& effects) {
     // at work first: what is still to start must find their places taken.
     const auto working = [](const Live* live) { return IsWorking(live->row.status); };
     for (Live* live : restored_) {
-        if (working(live)) PlaceRestored(*live);
+        if (!live->finished && working(live)) PlaceRestored(*live);
     }
     locks_.EndUnadopted();
+    // A run of which too little can be read has ended by now.
     for (Live* live : restored_) {
-        if (!working(live) && Begun(live->row)) PlaceRestored(*live);
+        if (!live->finished && !working(live) && Begun(live->row)) PlaceRestored(*live);
     }
     for (Live* live : restored_) {
-        if (!working(live) && !Begun(live->row)) PlaceRestored(*live);
+        if (!live->finished && !working(live) && !Begun(live->row)) PlaceRestored(*live);
     }
     restored_ = {};
     stored_runs_ = {};

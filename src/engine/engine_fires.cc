@@ -18,6 +18,9 @@ constexpr Duration kPlanRetry{60'000};
 // A last due time further ahead than this is a clock's mistake that an operator has to see mended.
 constexpr Duration kFarAhead{24 * 3'600'000};
 
+// Finding the next due time costs a step as much as writing this.
+constexpr std::size_t kPlanBytes = 1024;
+
 }  // namespace
 
 // Sets the next due time to the first one after `after`.
@@ -77,10 +80,9 @@ void Engine::PlanAgain() {
         const FireState& state = recurring->row.state;
         const bool due = state.next_at != Time{} && state.next_at <= now_.wall;
         if (state.paused || due) continue;
-        const Duration delay = recurring->row.task->opt().recurrence->every_after_end;
-        const bool too_late = delay > Duration(0) ? state.next_at > now_.wall + delay
-                                                  : MayComeBefore(recurring->row, now_.wall);
-        if (too_late) fires_.Set(*recurring, now_.wall, recurring->order);
+        if (MayComeBefore(recurring->row, now_.wall)) {
+            fires_.Set(*recurring, now_.wall, recurring->order);
+        }
     }
 }
 
@@ -110,15 +112,19 @@ void Engine::OnFire(Recurring& recurring) {
     // A clock that was behind is right again: nobody was to fire what was due before the task was made.
     const bool before_made =
         !plan->after_end() && due <= task.created_at && now_.wall >= task.created_at;
+    // A clock that was behind is right again: what is on record as missed is not made up for.
+    const bool over =
+        !set_back && open && open->missed && now_.wall - due > config_.misfire_tolerance;
     const bool replan = recurring.replan_after != Time{};
     // Without a stretch: the leader that accounted for that due time could not find the one after it.
-    if (replan || set_back || !open || before_made) {
+    if (replan || set_back || !open || before_made || over) {
         PlanFrom(recurring, replan        ? recurring.replan_after
                             : set_back    ? now_.wall
                             : before_made ? task.created_at
+                            : over        ? std::min(open->last, now_.wall)
                                           : due);
-        if (state.next_at != due) Write(recurring);
-        return;
+        if (state.next_at != due) return Write(recurring);
+        return draft_.Spend(kPlanBytes);
     }
     recurring.told = false;
     const FireDecision decision = DecideFire(*plan, options,

@@ -6,6 +6,7 @@
 #include "base/check.h"
 #include "base/log.h"
 #include "engine/engine.h"
+#include "engine/passed_over.h"
 #include "model/task_circle.h"
 #include "model/workflow.h"
 
@@ -220,7 +221,14 @@ void Engine::SetPaused(Recurring& recurring, bool paused) {
     const bool catch_up = recurring.row.task->opt().catch_up_after_pause;
     if (!catch_up) MissOverdue(recurring);
     Mark(recurring.row.state, paused);
-    if (!catch_up) PlanFromNow(recurring);
+    if (!catch_up) {
+        // A row of an earlier version has no book of due times that could decide.
+        recurring.row.state.first_at == Time{} ? PlanFromNow(recurring)
+                                               : PlanFrom(recurring, now_.wall);
+    } else if (!paused && recurring.row.state.next_at > now_.wall &&
+               MayComeBefore(recurring.row, now_.wall)) {
+        PlanFrom(recurring, now_.wall);
+    }
     Stamp(recurring);
     Arm(recurring);
     Write(recurring);

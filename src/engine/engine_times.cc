@@ -12,6 +12,10 @@ bool Engine::NeedsClock(const Execution& row) {
     if (row.status == Status::kRetrying) return true;
     if (row.attempt > 0 || row.origin == Origin::kTrigger) return false;
     if (row.origin == Origin::kFire) return row.task->opt().recurrence->jitter > Duration(0);
+    // The delay is the step's, which its task need not know.
+    if (row.origin == Origin::kStep) {
+        return row.scheduled_at > row.created_at && row.ready_at == row.scheduled_at;
+    }
     return row.task->run_at != Time{} ? row.ready_at == row.task->run_at
                                       : row.ready_at == row.created_at + row.task->opt().delay &&
                                             row.task->opt().delay > Duration(0);
@@ -24,6 +28,9 @@ std::optional<Duration> Engine::WaitOf(const Execution& row) const {
     if (row.status == Status::kRetrying) return RetryDelay(RetryOf(*row.task), row.failures);
     if (row.origin == Origin::kFire) {
         return options.recurrence ? std::optional(options.recurrence->jitter) : std::nullopt;
+    }
+    if (row.origin == Origin::kStep) {
+        return std::max(row.scheduled_at - row.created_at, Duration(0));
     }
     return row.task->run_at == Time{} ? std::optional(options.delay) : std::nullopt;
 }

@@ -57,8 +57,10 @@ void Engine::SetRunTimeout(Live& live) {
     if (live.flow->workflow->options().short_form) return;
     const Duration timeout = live.row.task->timeout;
     if (timeout <= Duration(0)) return;
-    // The time that has passed is known by the wall clock of whoever began it: no more than all of it.
-    const Duration passed = std::clamp(now_.wall - live.row.started_at, Duration(0), timeout);
+    // The time that has passed is known by the wall clock of whoever began it: no more than all of it,
+    // and not by a clock that may be ahead, since an end cannot be undone.
+    const Duration passed =
+        std::clamp(clock_.undoubted() - live.row.started_at, Duration(0), timeout);
     overdue_.Set(live, now_.steady + (timeout - passed), live.row.serial);
 }
 

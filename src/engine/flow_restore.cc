@@ -57,10 +57,12 @@ void Engine::PlaceRun(Live& live) {
     if (!TAKT_MUTANT("engine.forget_limits_on_load")) holds_.TakePermitAgain(live);
     if (!TAKT_MUTANT("engine.forget_run_locks_on_load")) locks_.Adopt(live);
     SetRunTimeout(live);
-    if (live.flow->recorded || live.flow->carrier) return MoveRun(*live.flow);
+    const bool known = live.flow->recorded || live.flow->carrier;
+    // Of a child that cannot be read nobody knows what became of it, nor what it knew of the run.
+    if (known && !live.flow->blind) return MoveRun(*live.flow);
     EndRun(*live.flow, {.status = Status::kFailed,
                         .reason = Reason::kUndecodable,
-                        .message = "nothing is stored of its steps, or it cannot be read",
+                        .message = "nothing is stored of its steps, or some of it cannot be read",
                         .data = {}});
 }
 

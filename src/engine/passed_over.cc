@@ -113,6 +113,8 @@ void PassOver(const FirePlan& plan, FireState& state, const PassedOver& stretch,
 
 bool MayComeBefore(const TaskRow& row, Time now) {
     const FireState& state = row.state;
+    const Duration delay = row.task->opt().recurrence->every_after_end;
+    if (delay > Duration(0)) return state.next_at > now + delay;
     return row.task->updated_at > now || IsBeforeFirst(state, now) ||
            std::ranges::any_of(state.passed,
                                [&](const PassedOver& passed) { return passed.to > now; });

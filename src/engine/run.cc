@@ -32,7 +32,10 @@ void TakeCarried(Run& run, Live& child) {
     const Text carried = std::exchange(child.row.progress, {});
     if (carried.empty() || run.recorded) return;
     auto progress = DecodeProgress(carried, run.workflow->steps().size());
-    if (!progress) return;
+    if (!progress) {
+        run.blind = true;
+        return;
+    }
     run.progress = std::move(*progress);
     CarryBy(run, &child, carried);
 }

@@ -66,6 +66,7 @@ struct Run {
     ChangeMark mark;               // Of its record.
     std::size_t record_bytes = 0;  // Of its progress as it was last written.
     bool recorded = false;         // It has a record.
+    bool blind = false;            // A stored child, or its progress, cannot be read.
     bool unwritten = false;        // The step that goes on has changed its progress.
     bool moving = false;           // In the line of those with something to do.
 

@@ -183,7 +183,8 @@ FireState Take(Taker& take, const record::FireState& from) {
                     .replaced_below = from.replaced_below()};
     if (from.passed_to_ms() != 0) {
         const Time first = take.At(from.passed_from_ms());
-        state.passed = {{.from = first, .to = take.At(from.passed_to_ms()), .missed = true}};
+        const Time last = std::min(take.At(from.passed_to_ms()), state.last_at);
+        if (first <= last) state.passed = {{.from = first, .to = last, .missed = true}};
     }
     if (!take.Within(std::size_t(from.passed_size()) <= kPassedOverMax)) return state;
     for (const record::PassedOver& passed : from.passed()) {
