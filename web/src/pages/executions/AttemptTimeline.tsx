@@ -80,7 +80,10 @@ export function AttemptTimeline({ execution }: { execution: Execution }) {
                         {attempt.worker_id && (
                             <>
                                 {t('timeline.on')}{' '}
-                                <Link to={`/workers/${encodeURIComponent(attempt.worker_id)}`}>
+                                <Link
+                                    to={`/workers/${encodeURIComponent(attempt.worker_id)}`}
+                                    className="in-text"
+                                >
                                     {attempt.worker_id}
                                 </Link>{' '}
                                 ·{' '}
