@@ -59,7 +59,7 @@ struct HttpCall {
     std::string body = {};
     std::chrono::milliseconds timeout = std::chrono::seconds(30);  // Of everything together.
     std::size_t response_bytes_max = 4 << 20;                      // kExhausted beyond.
-    // Instead of the client's. Calls to one host must agree on it: they share connections.
+    // Instead of the client's. It sees the address of a connection that is used again, too.
     std::function<bool(const IpAddress&)> allow_address = {};
     // Set: the body goes there, of whatever size, and HttpAnswer::body stays empty. `timeout` is
     // then the longest silence.

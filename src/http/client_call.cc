@@ -21,6 +21,12 @@ bool IsReserved(std::string_view name) {
            EqualsIgnoringCase(name, "Transfer-Encoding") || EqualsIgnoringCase(name, "Connection");
 }
 
+bool IsPeerAllowed(Transport& transport, const std::function<bool(const IpAddress&)>& allow) {
+    boost::system::error_code gone;
+    const auto peer = transport.socket().remote_endpoint(gone);
+    return !gone && allow(ToIpAddress(peer.address()));
+}
+
 }  // namespace
 
 Result<std::string> FormatRequestHead(HttpMethod method, const Url& url,
@@ -114,12 +120,17 @@ asio::awaitable<void> ClientCall::Run(std::shared_ptr<ClientCall> self) {
 
 // A connection in transport_; false when there is none and the call has failed.
 asio::awaitable<bool> ClientCall::Acquire(bool fresh) {
+    const auto& allow =
+        call_.allow_address ? std::as_const(call_).allow_address : core_->options().allow_address;
     transport_ = fresh ? nullptr : core_->TakeIdle(origin_);
+    // Who dialled it may go where this call may not.
+    if (transport_ && allow && !IsPeerAllowed(*transport_, allow)) {
+        transport_->Close();
+        transport_.reset();
+    }
     reused_ = transport_ != nullptr;
     if (reused_) co_return true;
     dial_ = std::make_shared<Dial>(core_->io(), core_->names());
-    const auto& allow =
-        call_.allow_address ? std::as_const(call_).allow_address : core_->options().allow_address;
     auto connected =
         co_await dial_->Connect(url_, {core_->options().connect_timeout, allow, core_->tls()});
     dial_.reset();

@@ -237,6 +237,22 @@ TEST_F(ClientTest, AddressIsCheckedAfterResolving) {
     EXPECT_EQ(server_->requests(), 0U);
 }
 
+// One caller may call this machine, and another, who uses the same client, may not.
+TEST_F(ClientTest, AnOpenConnectionIsNotLentToWhoMayNotCallItsAddress) {
+    Serve();
+    const auto client = BlockingHttpClient::Create({}).value();
+    ASSERT_TRUE(client->Send({.url = Url("/")}));
+    const auto refused = client->Send({.url = Url("/"), .allow_address = [](const IpAddress& to) {
+                                           return ReachOf(to) != AddressReach::kLoopback;
+                                       }});
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, ErrorCode::kInvalid);
+    EXPECT_EQ(server_->requests(), 1U);
+    EXPECT_TRUE(client->Send({.url = Url("/"), .allow_address = [](const IpAddress& to) {
+                                  return ReachOf(to) == AddressReach::kLoopback;
+                              }}));
+}
+
 // The node stops while calls are under way and waiting.
 TEST_F(ClientTest, CloseCancelsWhatIsPending) {
     Mailbox<HttpReply> replies;

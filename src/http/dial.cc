@@ -13,13 +13,6 @@ namespace asio = boost::asio;
 
 constexpr std::size_t kAddressesMax = 4;  // Tried in turn; a name with more is load balancing.
 
-IpAddress ToIpAddress(const asio::ip::address& address) {
-    // Through text, so that mapped addresses are unwrapped by the same rule as typed ones. A zone
-    // is not part of the address.
-    std::string text = address.to_string();
-    return ParseIpAddress(text.substr(0, text.find('%'))).value_or(IpAddress{});
-}
-
 // This process or machine has none left: that says nothing about who was to be called.
 bool IsOwnShortage(const boost::system::error_code& error) {
     namespace errc = boost::system::errc;
@@ -28,6 +21,13 @@ bool IsOwnShortage(const boost::system::error_code& error) {
 }
 
 }  // namespace
+
+IpAddress ToIpAddress(const asio::ip::address& address) {
+    // Through text, so that mapped addresses are unwrapped by the same rule as typed ones. A zone
+    // is not part of the address.
+    std::string text = address.to_string();
+    return ParseIpAddress(text.substr(0, text.find('%'))).value_or(IpAddress{});
+}
 
 asio::awaitable<Result<std::vector<asio::ip::tcp::endpoint>>> Dial::Resolve(const Url& url) {
     boost::system::error_code bad;

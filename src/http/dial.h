@@ -18,6 +18,9 @@
 
 namespace takt::internal::http {
 
+// The address of an endpoint as a policy sees it.
+IpAddress ToIpAddress(const boost::asio::ip::address& address);
+
 struct DialOptions {
     std::chrono::milliseconds connect_timeout;
     const std::function<bool(const IpAddress&)>& allow_address;
