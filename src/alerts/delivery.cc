@@ -239,10 +239,14 @@ void Delivery::Note(Line& line, const Result<void>& result) {
 }
 
 void Delivery::Test(const std::string& channel, std::move_only_function<void(Result<void>)> done) {
-    const Line* found = FindLine(channel);
+    Line* found = FindLine(channel);
     if (!found) {
         return done(Fail(ErrorCode::kNotFound, "there is no channel '" + channel + "'", "name"));
     }
+    if (found->testing) {
+        return done(Fail(ErrorCode::kConflict, "a test of this channel is under way", "name"));
+    }
+    found->testing = true;
     Notice notice;
     notice.test = true;
     notice.space = space_;
@@ -258,7 +262,10 @@ void Delivery::Test(const std::string& channel, std::move_only_function<void(Res
               runtime.Post([this, channel, stay, result = std::move(result),
                             done = std::move(done)]() mutable {
                   Line* line = stay.holds() ? FindLine(channel) : nullptr;
-                  if (line) Note(*line, result);
+                  if (line) {
+                      line->testing = false;
+                      Note(*line, result);
+                  }
                   done(std::move(result));
               });
           });

@@ -61,7 +61,8 @@ class Delivery {
     // Tells the channels named, or all if none is; names that nobody has are passed over. `done`
     // comes when each has heard or was given up.
     void Send(const Notice& notice, const std::vector<std::string>& channels, Action done);
-    // One try, no queue. kNotFound if there is no such channel.
+    // One try, no queue. kNotFound if there is no such channel; kConflict while another test of it
+    // is under way.
     void Test(const std::string& channel, std::move_only_function<void(Result<void>)> done);
 
     // The channels that operators made are those of `rows`, and no others; rows of other kinds are
@@ -92,8 +93,9 @@ class Delivery {
     struct Line {
         Channel channel;
         std::deque<Item> waiting;
-        bool busy = false;  // TellAll is at work.
-        bool gone = false;  // Nobody is told any more; it ends with TellAll.
+        bool busy = false;     // TellAll is at work.
+        bool gone = false;     // Nobody is told any more; it ends with TellAll.
+        bool testing = false;  // A test is under way.
         std::optional<Last> last;
         Counts counts;
     };

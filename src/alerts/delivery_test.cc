@@ -127,6 +127,22 @@ TEST_F(DeliveryTest, ATestSaysWhatHappened) {
     EXPECT_EQ(result.error().code, ErrorCode::kNotFound);
 }
 
+// Somebody presses the button again and again, and all namespaces share one mailer.
+TEST_F(DeliveryTest, OneTestOfAChannelAtATime) {
+    int ended = 0;
+    Result<void> second;
+    delivery.Test("ops", [&](Result<void>) { ++ended; });
+    delivery.Test("ops", [&](Result<void> answer) { second = std::move(answer); });
+    ASSERT_EQ(asked.size(), 1u);
+    ASSERT_FALSE(second);
+    EXPECT_EQ(second.error().code, ErrorCode::kConflict);
+    Answer({});
+    EXPECT_EQ(ended, 1);
+    delivery.Test("ops", [&](Result<void>) { ++ended; });
+    Answer(Away());
+    EXPECT_EQ(ended, 2) << "and the next one may";
+}
+
 // The scheduler stops while one channel is called and another waits for its next try.
 TEST(DeliveryEnd, WhatIsUnderWayEndsWithIt) {
     DrivenRuntime runtime;

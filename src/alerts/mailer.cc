@@ -114,7 +114,7 @@ void Mailer::Send(const Channel& channel, std::string message, MailDone done) {
     std::unique_lock lock(mutex_);
     if (letters_.size() >= config_.queue_max || stopping_) {
         lock.unlock();
-        return done(Fail(ErrorCode::kExhausted, "too many messages wait to be sent"));
+        return done(Fail(ErrorCode::kUnavailable, "too many messages wait to be sent"));
     }
     letters_.push_back({channel, std::move(message), std::move(done)});
     // Most schedulers send no mail: the thread begins with the first one.

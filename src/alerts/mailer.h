@@ -34,8 +34,8 @@ class Mailer {
     ~Mailer();
 
     // Any thread; `done` comes on the mailer's thread. Sent is what one receiver or more will get.
-    // kExhausted: too many wait. kInvalid: the server will never take it. kUnavailable: it may
-    // later.
+    // kInvalid: the server will never take it. kUnavailable: it may later, or too many wait, which
+    // need not be those of this channel.
     void Send(const Channel& channel, std::string message, MailDone done);
 
   private:

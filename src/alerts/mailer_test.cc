@@ -96,6 +96,14 @@ TEST(MailerTest, AnAddressThatMayNotBeCalledIsNotCalled) {
     EXPECT_FALSE(SendBy(mailer, channel));
 }
 
+// All namespaces share the mailer: what one of them filled passes, and nobody's mail is dropped.
+TEST(MailerTest, WhoFindsItFullMayTryAgain) {
+    Mailer mailer({.queue_max = 0});
+    const auto refused = SendBy(mailer, {.kind = ChannelKind::kEmail, .url = "smtp://127.0.0.1:1"});
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, ErrorCode::kUnavailable);
+}
+
 // The server accepts and says nothing more: a stop does not wait for its deadline.
 TEST(MailerTest, AHangingServerDoesNotHoldUpAStop) {
     const int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);

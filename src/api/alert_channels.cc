@@ -304,7 +304,8 @@ void TestChannel(Call call) {
     WithAlerts(std::move(call), [](Call call, Alerts& alerts) mutable {
         const std::string name(call.request().Parameter("name"));
         alerts.delivery().Test(name, [call = std::move(call)](Result<void> told) mutable {
-            if (!told && told.error().code == ErrorCode::kNotFound) {
+            const ErrorCode code = told ? ErrorCode() : told.error().code;
+            if (code == ErrorCode::kNotFound || code == ErrorCode::kConflict) {
                 return call.RefuseAnswer(told.error());
             }
             std::string body;
