@@ -108,9 +108,13 @@ Connection::Connection(const MysqlOptions& options, std::chrono::seconds timeout
         try {
             Connect(options,
                     at == 0 ? HostPort{options.host, options.port} : options.others[at - 1]);
-            if (count > 1 && Query("SELECT 1 FROM DUAL WHERE @@global.read_only").Next()) {
+            // A reader of Aurora has the second alone.
+            if (count > 1 && Query("SELECT 1 FROM DUAL WHERE @@global.read_only OR "
+                                   "@@global.innodb_read_only")
+                                 .Next()) {
                 throw MysqlError(ER_OPTION_PREVENTS_STATEMENT, "none of the servers takes writes");
             }
+            place_ = at;
             options.current->store(at);
             return;
         } catch (const MysqlError& error) {

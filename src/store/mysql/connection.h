@@ -90,6 +90,9 @@ class Connection {
     Rows Query(std::string_view statement);
     bool Ping() { return mysql_ping(handle_.get()) == 0; }
 
+    // Which of the servers it is to; MysqlOptions::current says how they are counted.
+    std::size_t place() const { return place_; }
+
   private:
     void Connect(const MysqlOptions& options, const HostPort& place);
     [[noreturn]] void Throw(std::size_t statement) const;
@@ -99,6 +102,7 @@ class Connection {
     };
     std::unique_ptr<MYSQL, Close> handle_;
     std::chrono::seconds timeout_;
+    std::size_t place_ = 0;
 };
 
 }  // namespace takt::internal::mysql

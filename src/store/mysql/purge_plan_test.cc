@@ -59,6 +59,24 @@ TEST_F(MysqlPurgeTest, APurgeGoesOnFromItsPlace) {
     EXPECT_EQ(Left(), "");
 }
 
+// A batch with a purge was applied, and nobody heard of it. Its repetition deletes nothing, so that
+// what has to be deleted next is still there.
+TEST_F(MysqlPurgeTest, ARepetitionMovesNoPlace) {
+    const Time day = make_.now();
+    const auto at = [&](int second) { return day + Duration(second * 1000); };
+    for (int i = 1; i <= 6; ++i) Put({End("e-" + std::to_string(i), at(i))});
+    const std::vector<Change> purge = {Purge{at(6), {}, 2}};
+    Put(purge);
+    EXPECT_EQ(Left(), "e-3 e-4 e-5 e-6 ");
+    --sequence_;
+    Put(purge);
+    EXPECT_EQ(Left(), "e-3 e-4 e-5 e-6 ");
+    Put(purge);
+    EXPECT_EQ(Left(), "e-5 e-6 ");
+    Put(purge);
+    EXPECT_EQ(Left(), "e-6 ");
+}
+
 // The first server of the URL is not there, or it was the primary and is a replica now: a connection
 // turns to the next.
 TEST_F(MysqlStoreTest, OfSeveralServersTheOneThatTakesWritesIsUsed) {
@@ -85,6 +103,8 @@ TEST_F(MysqlStoreTest, OfSeveralServersTheOneThatTakesWritesIsUsed) {
     };
     Session session(pair, "");
     EXPECT_EQ(port_of(session.Get()), pair.port);
+    Session reads(pair, "");
+    EXPECT_EQ(port_of(reads.Get()), pair.port);
     Root().Run("SET GLOBAL read_only = 1");
     const auto refused = [&] {
         session.Retry([&](Connection& connection) {
@@ -94,6 +114,7 @@ TEST_F(MysqlStoreTest, OfSeveralServersTheOneThatTakesWritesIsUsed) {
     };
     EXPECT_NO_THROW(refused());
     EXPECT_EQ(port_of(session.Get()), (*other)->port());
+    EXPECT_EQ(port_of(reads.Get()), (*other)->port()) << "one that is open, and only reads, too";
     EXPECT_EQ(port_of(*std::make_unique<Connection>(pair)), (*other)->port()) << "and all others";
     their_root.Run("SET GLOBAL read_only = 1");
     EXPECT_THROW(Connection connection(pair), MysqlError);

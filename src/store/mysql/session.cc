@@ -16,6 +16,8 @@ constexpr Duration kBackoffMax{1000};
 }  // namespace
 
 Connection& Session::Get() {
+    // Another connection has turned to another server: this one may be a replica now, and behind.
+    if (connection_ && connection_->place() != options_.current->load()) Drop();
     const Steady now = SteadyClock::now();
     if (connection_ && now - used_ > kIdleMax && !connection_->Ping()) Drop();
     used_ = now;

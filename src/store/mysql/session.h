@@ -22,8 +22,9 @@ class Session {
     void set_timeout(std::chrono::seconds timeout) { timeout_ = timeout; }
     std::chrono::seconds timeout() const { return timeout_; }
 
-    // An open connection that answered a moment ago. Throws MysqlError; shortly after a failed
-    // attempt the same error again, without another attempt.
+    // An open connection that answered a moment ago, to the server that all use. It may be another
+    // than before: references from an earlier call are of no use any more. Throws MysqlError; shortly
+    // after a failed attempt the same error again, without another attempt.
     Connection& Get();
 
     // A connection that was lost, or is in a state that nobody knows, is not used again.

@@ -60,9 +60,11 @@ Result<void> Writer::Commit(const Batch& batch) {
                                 "max_allowed_packet to more and restart Takt",
                                 packet.size(), Describe(options_), server_bytes_max_));
     }
-    Result<void> applied = Try(batch, sql);
-    applied ? planner.NoteApplied(batch) : planner.Forget();
-    return applied;
+    Result<bool> applied = Try(batch, sql);
+    // One that had been applied before was with another plan: what this one says may still be there.
+    applied && *applied ? planner.NoteApplied(batch) : planner.Forget();
+    if (!applied) return std::unexpected(std::move(applied.error()));
+    return {};
 }
 
 Result<void> Writer::Drop(Partition partition) {
@@ -77,7 +79,7 @@ void Writer::GrantTime(bool late) {
     session_.set_timeout(late ? std::min(session_.timeout() * 2, longest) : options_.timeout);
 }
 
-Result<void> Writer::Try(const Batch& batch, const BatchSql& sql) {
+Result<bool> Writer::Try(const Batch& batch, const BatchSql& sql) {
     const Steady deadline = SteadyClock::now() + options_.timeout;
     bool made = false;  // Whether the tables of the partition were, just now.
     for (int attempt = 1;; ++attempt) {
@@ -96,7 +98,7 @@ Result<void> Writer::Try(const Batch& batch, const BatchSql& sql) {
                 GrantTime(false);
                 session_.Drop();
             }
-            return {};
+            return true;
         } catch (const MysqlError& error) {
             Error verdict = Judge(error, options_);
             if (error.lost()) {
@@ -127,7 +129,9 @@ Result<void> Writer::Try(const Batch& batch, const BatchSql& sql) {
             }
             if (error.code() == kCheckFailed) {
                 if (packet == 0 && error.statement() == kFenceStatement) {
-                    return AskTerm(batch.term, batch.sequence);
+                    const Result<void> asked = AskTerm(batch.term, batch.sequence);
+                    if (!asked) return std::unexpected(asked.error());
+                    return false;
                 }
                 return Fail(ErrorCode::kInvalid,
                             "the batch contradicts the stored rows: an execution is not where a "

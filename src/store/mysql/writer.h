@@ -32,7 +32,8 @@ class Writer {
     Result<void> Drop(Partition partition);
 
   private:
-    Result<void> Try(const Batch& batch, const BatchSql& sql);
+    // Whether it was applied just now; false if it had been before.
+    Result<bool> Try(const Batch& batch, const BatchSql& sql);
     // `late`: the server got the batch, and did not answer in the time that it had.
     void GrantTime(bool late);
     // Why the fence let the batch not pass; success if it was applied before.
