@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <string>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -40,8 +41,14 @@ class BatchWriter {
         if (live_before && !live_after) Remove(keys_.Live(kin), member);
         if (live_after) return;
         Add(keys_.History(kin, row.status), "0", member);
-        // Only executions without a parent are in the order of retention.
-        if (kin == Kin::kOwn) ended_.emplace_back(row.finished_at, member);
+        // Only executions without a parent are in the order of retention. One that comes finished may
+        // have ended at any time before, in a restore the newest first: it goes where it is sorted.
+        if (kin == Kin::kOwn && change.before == Place::kNone) {
+            const auto ended = row.finished_at.time_since_epoch().count();
+            Add(keys_.Of("finished"), std::to_string(ended), member);
+        } else if (kin == Kin::kOwn) {
+            ended_.emplace_back(row.finished_at, member);
+        }
         if (!row.worker.empty()) Add(keys_.Worker(kin, row.worker.view()), "0", member);
     }
     void operator()(const TaskPut& change) {

@@ -131,6 +131,8 @@ void Leases::TakeTerm(CampaignPtr campaign) {
     call.args.Arg(campaign->raise_from == 0 ? std::string()
                                             : RaisingText(campaign->raise_from, schema_.known));
     call.args.Arg(read.epoch).Arg(NonceText(read.nonce));
+    // Who wrote it knew no other layout, whatever the installation's has become since.
+    call.args.Arg(kLayoutUnsaid);
     call.wait_replicas = client_.options().wait_replicas;
     client_.Send(std::move(call), [this, campaign](Result<Replies> replies) {
         if (!replies) return campaign->done(std::unexpected(replies.error()));

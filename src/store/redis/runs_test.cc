@@ -231,9 +231,11 @@ TEST_F(RedisRuns, ADroppedPartitionLeavesItsTermAlone) {
 TEST_F(RedisRuns, TheLastEndOfAnExecutionCounts) {
     std::vector<Execution> rows;
     for (const char* id : {"e-1", "e-2", "e-3", "e-4"}) {
-        rows.push_back(conformance::Finished(conformance::Running(make.OneOff(id))));
+        const Execution live = make.OneOff(id);
+        Put(Insert(live));
+        rows.push_back(conformance::Finished(conformance::Running(live)));
         rows.back().finished_at = make.now();
-        Put({ExecutionChange{Place::kNone, Place::kHistory, rows.back()}});
+        Put({ExecutionChange{Place::kLive, Place::kHistory, rows.back()}});
     }
     const auto end_anew = [&](Execution row, Place before) {
         make.Pass(Duration(60'000));
@@ -259,6 +261,35 @@ TEST_F(RedisRuns, TheLastEndOfAnExecutionCounts) {
     EXPECT_EQ(purge(third + Duration(1)), Left{"e-1"});
     const Time first = end_anew(conformance::Redriven(rows[0]), Place::kLive);
     EXPECT_EQ(purge(first + Duration(1)), Left{});
+    EXPECT_EQ(RowKeys(), std::set<std::string>{});
+}
+
+// A restore brings the history newest first. What is oldest goes first all the same, and one that is
+// run again is not taken for old.
+TEST_F(RedisRuns, WhatCameFinishedInAnyOrderIsPurgedByItsAge) {
+    const Time now = make.now();
+    std::vector<Execution> rows;
+    for (int age : {1, 2, 3, 4}) {
+        rows.push_back(conformance::Finished(make.OneOff("e-" + std::to_string(age))));
+        rows.back().finished_at = now - Duration(age * 60'000);
+        Put({ExecutionChange{Place::kNone, Place::kHistory, rows.back()}});
+    }
+    const auto purge = [&](int age, std::uint32_t count_max) {
+        Put({Purge{.finished_before = now - Duration(age * 60'000), .count_max = count_max}});
+        std::set<std::string> ids;
+        for (const Execution& row : *List(*store)) ids.insert(row.id.text().str());
+        return ids;
+    };
+    using Left = std::set<std::string>;
+    EXPECT_EQ(purge(1, 1), (Left{"e-1", "e-2", "e-3"}));
+    Put({ExecutionChange{Place::kHistory, Place::kLive, conformance::Redriven(rows[1])}});
+    EXPECT_EQ(purge(1, 10), (Left{"e-1", "e-2"}));
+    EXPECT_EQ(purge(0, 10), Left{"e-2"});
+    Execution again = conformance::Finished(conformance::Redriven(rows[1]));
+    again.finished_at = now;
+    Put({ExecutionChange{Place::kLive, Place::kHistory, again}});
+    EXPECT_EQ(purge(0, 10), Left{"e-2"});
+    EXPECT_EQ(purge(-1, 10), Left{});
     EXPECT_EQ(RowKeys(), std::set<std::string>{});
 }
 

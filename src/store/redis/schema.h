@@ -6,7 +6,8 @@
 // nothing moves: data of layout 2 is a partition without them. An older version would not purge or
 // load them, which is why the number is another. Layout 4 has settings in a hash for each group, output
 // of executions in lists instead of streams, and the order of their ends in a list instead of a sorted
-// set. Settings are moved; streams and the sorted set stay as they are, are read, and empty themselves.
+// set, which only has those that came finished. Settings are moved; streams and the sorted set stay as
+// they are, are read, and empty themselves.
 #pragma once
 
 #include <functional>
@@ -21,7 +22,8 @@
 namespace takt::internal::redis {
 
 constexpr unsigned kLayout = 4;
-// Schedulers from before there was a second layout to raise to do not announce theirs.
+// Schedulers from before there was a second layout to raise to do not announce theirs, nor note it in
+// the fence.
 constexpr unsigned kLayoutUnsaid = 2;
 // From this one on leaders are in a list of their own; see Leases.
 constexpr unsigned kLayoutOfLeaders = 3;

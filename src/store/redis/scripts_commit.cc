@@ -91,7 +91,7 @@ local function to_purge(before, count)
     end
     return #members
   end
-  -- Those of the layout before are in a sorted set, and all older than the others.
+  -- Those of the layout before, and those that came finished, are in a sorted set.
   take(call('ZRANGEBYSCORE', prefix .. 'finished', '-inf', '(' .. before, 'LIMIT', 0, count),
        '')
   if left == 0 then return found end

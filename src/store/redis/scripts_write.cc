@@ -24,9 +24,10 @@ end
 return answer
 )");
 
-// KEYS fence, lease. ARGV nonce, node, address, epoch floor, layout that we know, layout of a fence
-// that does not say, text that the fence gets if the layout is to be raised, or '', epoch and nonce
-// ('' if it was resigned) of the term that is replaced; the epoch is 0 if there was none.
+// KEYS fence, lease. ARGV nonce, node, address, epoch floor, layout that we know, layout of a
+// partition without a fence, text that the fence gets if the layout is to be raised, or '', epoch and
+// nonce ('' if it was resigned) of the term that is replaced; the epoch is 0 if there was none; layout
+// of a fence that does not say.
 // Answers {epoch}, {false, who leads}, {'layout', the fence's} or {'other', epoch, nonce, node,
 // address of the term that stands}. The lease is of a scheduler from before there were leaders.
 const Script kAcquire(R"(
@@ -36,7 +37,7 @@ if redis.call('EXISTS', lease) == 1 and row[4] ~= ARGV[2] then return {false, ro
 if (row[1] or '0') ~= ARGV[8] or (row[2] or '') ~= ARGV[9] then
   return {'other', row[1] or '0', row[2] or '', row[4] or '', row[5] or ''}
 end
-local layout = row[3] or ARGV[6]
+local layout = row[3] or (row[1] and ARGV[10] or ARGV[6])
 if ARGV[7] == '' and layout ~= ARGV[5] then return {'layout', layout} end
 local epoch = math.max(tonumber(row[1] or 0), tonumber(ARGV[4])) + 1
 local text = string.format('%.0f', epoch)
