@@ -19,7 +19,7 @@ struct StoreRoom {
 class CountsRoom {
   public:
     virtual ~CountsRoom() = default;
-    // As it was seen last, by the node that leads; nothing before that. May look at files, asks no
+    // As it was seen last; nothing before that. May look at files, asks no
     // server. From any thread.
     virtual std::optional<StoreRoom> Room() const = 0;
 };

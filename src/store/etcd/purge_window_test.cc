@@ -72,6 +72,23 @@ TEST_F(EtcdPurgeTest, APurgeGoesOnWhereTheLastOneEnded) {
     }
 }
 
+// Others write into the same etcd, and discard the state that the leader knows of.
+TEST_F(EtcdPurgeTest, APurgeOfAStateThatWasDiscardedIsPlannedAnew) {
+    const Execution first = Finish("e-1"), second = Finish("e-2");
+    for (const char* value : {"1", "2"}) ASSERT_TRUE(server_->Ctl({"put", "/other", value}));
+    const Result<std::string> now = server_->Ctl({"get", "/other", "-w", "json"});
+    ASSERT_TRUE(now) << now.error().detail;
+    const std::string name = "\"revision\":";
+    const std::size_t at = now->find(name);
+    ASSERT_NE(at, std::string::npos) << *now;
+    ASSERT_TRUE(
+        server_->Ctl({"compact", std::to_string(std::stoll(now->substr(at + name.size())))}));
+
+    Put({Purge{second.finished_at, make_.now(), 100}});
+
+    EXPECT_EQ(Ids(), Names{"e-2"});
+}
+
 // An old execution is run again just before it would have been purged. The leader has read its pack
 // long before; what belongs to the execution must stay.
 TEST_F(EtcdPurgeTest, AnExecutionThatCameBackIsNotPurged) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <string_view>
 
 #include "base/log.h"
 
@@ -11,6 +12,16 @@ namespace {
 
 std::string MegabytesText(std::uint64_t bytes) {
     return fmt::format("{} MiB", bytes >> 20);
+}
+
+constexpr std::string_view kRefuses =
+    "etcd takes no writes, since it has reached its quota; raise --quota-backend-bytes, or run "
+    "'etcdctl defrag' on each member, and then 'etcdctl alarm disarm'";
+
+// An alarm is told as text: "memberID:… alarm:NOSPACE".
+bool HasAlarm(const etcdserverpb::StatusResponse& status) {
+    return std::ranges::any_of(status.errors(),
+                               [](const std::string& error) { return error.contains("NOSPACE"); });
 }
 
 }  // namespace
@@ -28,13 +39,15 @@ void QuotaWatch::Observe(const etcdserverpb::StatusResponse& status) {
         static_cast<std::uint64_t>(std::max<std::int64_t>(status.db_size_in_use(), 0));
     const auto said = static_cast<std::uint64_t>(std::max<std::int64_t>(status.db_size_quota(), 0));
     std::uint64_t quota = said > 0 ? said : configured_ > 0 ? configured_ : kQuotaDefault;
-    // It is larger than we were told, since etcd has written so much.
-    if (file > quota) quota = 0;
+    // It is larger than we guess, since etcd has written so much.
+    if (file > quota && said == 0) quota = 0;
+    const bool refuses = HasAlarm(status) || (quota > 0 && file > quota);
+    refuses_ = refuses;
     quota_ = quota;
     used_ = used;
     const std::uint64_t percent = quota == 0 ? 0 : used * 100 / quota;
     const Level before = level_.load();
-    const Level level = LevelAt(percent, before);
+    const Level level = refuses ? Level::kFull : LevelAt(percent, before);
     level_ = level;
     if (level != before) Tell(level, used);
     const bool file_near = quota > 0 && file * 100 / quota >= kFullAt && level < Level::kAlerted;
@@ -65,13 +78,17 @@ void QuotaWatch::Tell(Level level, std::uint64_t used) const {
                        {{"store", name_}, {"bytes_in_use", used}, {"quota", quota}});
         case Level::kFull:
             return Log(LogLevel::kError, "store",
-                       part + ": no new task is taken until there is room; what is there goes on",
+                       refuses_ ? std::string(kRefuses)
+                                : part +
+                                      ": no new task is taken until there is room; what is "
+                                      "there goes on",
                        {{"store", name_}, {"bytes_in_use", used}, {"quota", quota}});
     }
 }
 
 std::string QuotaWatch::WhyFull() const {
     if (level_.load() != Level::kFull) return {};
+    if (refuses_) return std::string(kRefuses);
     return fmt::format(
         "etcd has {} in use, and its quota is {}; raise --quota-backend-bytes{}, or wait until the "
         "retention has made room",

@@ -3,7 +3,8 @@
 // An etcd that reaches its quota takes no write any more, from anybody, until an operator helps. So the
 // scheduler stops taking new work before, and the rest is for what is there: it ends and is purged.
 // The space in use counts: freed pages are used again. etcd itself goes by the size of its file, which
-// never shrinks, so that a file near the quota is told of too.
+// never shrinks, so that a file near the quota is told of too; with one above it, or once its alarm is
+// raised, it takes no write.
 #pragma once
 
 #include <atomic>
@@ -34,7 +35,8 @@ class QuotaWatch {
     // Why no new work should be brought now; empty while there is room.
     std::string WhyFull() const;
 
-    std::uint64_t quota() const { return quota_; }
+    std::uint64_t quota() const { return quota_; }  // 0 if it is not known.
+    std::uint64_t used() const { return used_; }    // 0 before it was seen.
 
   private:
     enum class Level : int { kCalm, kWarned, kAlerted, kFull };
@@ -46,6 +48,7 @@ class QuotaWatch {
     std::atomic<std::uint64_t> quota_ = kQuotaDefault;
     std::atomic<std::uint64_t> used_ = 0;
     std::atomic<Level> level_ = Level::kCalm;
+    std::atomic<bool> refuses_ = false;  // Writes, already.
     std::atomic<bool> told_of_file_ = false;
 };
 

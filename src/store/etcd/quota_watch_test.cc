@@ -42,6 +42,25 @@ TEST(QuotaWatch, EtcdsOwnWordCounts) {
     EXPECT_EQ(unsaid.WhyFull(), "");
 }
 
+// It goes by its file: one above the quota that it tells takes no write, however little is in use.
+TEST(QuotaWatch, AFileAboveTheQuotaOrAnAlarmIsFull) {
+    QuotaWatch watch(0, "etcd");
+    watch.Observe(Sizes(1'100, 100, 1'000));
+    EXPECT_NE(watch.WhyFull().find("defrag"), std::string::npos) << watch.WhyFull();
+    EXPECT_EQ(watch.quota(), 1'000u);
+    EXPECT_EQ(watch.used(), 100u);
+    watch.Observe(Sizes(200, 100, 1'000));
+    EXPECT_EQ(watch.WhyFull(), "");
+    // Of an older one nobody knows the quota, but its alarm.
+    auto status = Sizes(3'000'000'000, 100);
+    status.add_errors("memberID:10501334649042878790 alarm:NOSPACE ");
+    watch.Observe(status);
+    EXPECT_NE(watch.WhyFull().find("alarm disarm"), std::string::npos) << watch.WhyFull();
+    EXPECT_EQ(watch.quota(), 0u);
+    watch.Observe(Sizes(3'000'000'000, 100));
+    EXPECT_EQ(watch.WhyFull(), "");
+}
+
 // Work comes in faster than it ends. Before etcd turns read-only the scheduler is told to take no more;
 // all that is there ends, is purged, and then there is room.
 TEST_F(EtcdTest, WhatIsThereEndsAndIsPurgedBeforeEtcdIsFull) {

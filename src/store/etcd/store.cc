@@ -53,10 +53,10 @@ class EtcdStore final : public CallStore<EtcdStore>, public CountsRoom {
     std::string Describe() const override { return NameOf(options_); }
     std::string WhyFull() const override { return quota_.WhyFull(); }
     std::optional<StoreRoom> Room() const override {
-        if (size_seen_ == 0) return std::nullopt;
-        return StoreRoom{.bytes = size_seen_,
-                         .bytes_max = quota_.quota(),
-                         .bound = "etcd's --quota-backend-bytes"};
+        const std::uint64_t used = quota_.used();
+        if (used == 0) return std::nullopt;
+        return StoreRoom{
+            .bytes = used, .bytes_max = quota_.quota(), .bound = "etcd's --quota-backend-bytes"};
     }
 
     void Announce(const NodeRow& node, Duration ttl, Done<void> done) override;

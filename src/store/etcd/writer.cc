@@ -148,16 +148,19 @@ Async<Result<Ops>> Writer::PlanPurge(const Batch& batch) {
     Ops own;
     AddChanges(keys_, batch, scratch, own);
     own.TakeAhead();
-    Purger purger(client_, keys_, batch,
-                  {.ops = kOpsMax - own.size(),
-                   .bytes = kRequestBytesMax - std::min(own.bytes(), kRequestBytesMax)},
-                  window_);
-    Result<Ops> planned = co_await purger.Plan();
-    // The snapshot that it read was compacted away under it.
-    if (!planned && planned.error().code == ErrorCode::kConflict) {
+    const Purger::Room room{.ops = kOpsMax - own.size(),
+                            .bytes = kRequestBytesMax - std::min(own.bytes(), kRequestBytesMax)};
+    // Ends: the second turn is the last.
+    for (bool again = false;; again = true) {
+        Purger purger(client_, keys_, batch, room, window_);
+        Result<Ops> planned = co_await purger.Plan();
+        if (planned || planned.error().code != ErrorCode::kConflict) co_return planned;
+        // The state that it read was compacted away under it: the present one will do.
+        window_.Forget();
+        if (!again) continue;
         planned.error().code = ErrorCode::kUnavailable;
+        co_return planned;
     }
-    co_return planned;
 }
 
 Async<Result<pb::TxnResponse>> Writer::SendGroup(const Group& group, std::size_t& bytes) {
