@@ -1,6 +1,7 @@
 #include "node/loop_turns.h"
 
 #include <utility>
+#include <vector>
 
 namespace takt::internal {
 
@@ -29,13 +30,14 @@ class LoopTurns::Line final : public Runtime {
 LoopTurns::LoopTurns(Runtime& loop) : loop_(loop) {}
 
 LoopTurns::~LoopTurns() {
-    // An action that ends unrun may post another.
-    for (const auto& [partition, line] : lines_) {
-        for (bool left = true; left;) {
-            std::deque<Action> dropped;
-            const std::scoped_lock lock(mutex_);
-            dropped.swap(line->posted_);
-            left = !dropped.empty();
+    // An action that ends unrun may post another, to any of them.
+    for (bool left = true; left;) {
+        std::vector<std::deque<Action>> dropped;  // Ends without the lock.
+        const std::scoped_lock lock(mutex_);
+        left = false;
+        for (const auto& [partition, line] : lines_) {
+            left = left || !line->posted_.empty();
+            dropped.push_back(std::exchange(line->posted_, {}));
         }
     }
 }

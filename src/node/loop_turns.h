@@ -28,6 +28,9 @@ class LoopTurns {
     // store may come when nobody waits for them any more. From any thread.
     Runtime& RuntimeOf(Partition partition);
 
+    // The loop's thread has ended: another one may get its id.
+    void Ended() { thread_ = std::thread::id(); }
+
   private:
     class Line;
 
@@ -37,7 +40,7 @@ class LoopTurns {
     bool on_loop() const { return thread_.load() == std::this_thread::get_id(); }
 
     Runtime& loop_;
-    std::atomic<std::thread::id> thread_;  // The loop's, as soon as it has run something.
+    std::atomic<std::thread::id> thread_;  // The loop's, from when it has run something.
     std::mutex mutex_;
     std::map<Partition, std::unique_ptr<Line>> lines_;
     std::deque<Line*> waiting_;  // That have something to do, the next first.

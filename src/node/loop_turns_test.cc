@@ -71,6 +71,32 @@ TEST_F(LoopTurnsTest, ActionsThatAreLeftEndWithTheLoop) {
         line.Post([held = std::make_unique<Farewell>(line, said_)] {});
     }
     EXPECT_EQ(said_, "gone ");
+    {
+        LoopTurns turns(loop_);
+        Runtime& first = turns.RuntimeOf(1);
+        Runtime& last = turns.RuntimeOf(2);
+        struct Chain {
+            Runtime &back, &on;
+            std::string& said;
+            ~Chain() {
+                back.Post([held = std::make_unique<Farewell>(on, said)] {});
+            }
+        };
+        last.Post([held = std::make_unique<Chain>(first, last, said_)] {});
+    }
+    EXPECT_EQ(said_, "gone gone ") << "from one line to another and back";
+}
+
+// A loop's thread has ended, and another has its id: what it dispatches is not at home there.
+TEST_F(LoopTurnsTest, AThreadThatHasEndedIsForgotten) {
+    Runtime& line = turns_.RuntimeOf(1);
+    Say(1, "before");
+    loop_.Run();
+    turns_.Ended();
+    line.Dispatch([&] { said_ += "at-once "; });
+    EXPECT_EQ(said_, "before ");
+    loop_.Run();
+    EXPECT_EQ(said_, "before at-once ");
 }
 
 }  // namespace
