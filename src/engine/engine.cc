@@ -109,9 +109,8 @@ void Engine::Begin(Serial last_serial, Instant now, Effects& effects) {
     restored_ = {};
     stored_runs_ = {};
     for (auto& [id, recurring] : tasks_) {
-        if (recurring->row.state.next_at == Time{} && recurring->runs.empty()) {
-            PlanFrom(*recurring, now.wall);
-        }
+        const bool unplanned = recurring->row.state.next_at == Time{} && recurring->runs.empty();
+        if (unplanned || TAKT_MUTANT("engine.forget_downtime")) PlanFrom(*recurring, now.wall);
         Arm(*recurring);
         holds_.RestoreLimits(*recurring->row.task);
         if (recurring->row.state.replaced_below != 0) {

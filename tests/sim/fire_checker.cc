@@ -204,6 +204,7 @@ void FireChecker::CheckNoneLost(const TaskRow& before, const TaskRow& after, con
     if (after.state.last_at < before.state.last_at) {
         fail_(Describe(id, before.state.last_at) + " is forgotten again");
     }
+    CheckNoneJumped(before, after, plan);
     const Time last = before.state.last_at;
     Time from = std::min(before.state.next_at, after.state.next_at);
     Time until = std::max(before.state.next_at, after.state.next_at);
@@ -222,6 +223,20 @@ void FireChecker::CheckNoneLost(const TaskRow& before, const TaskRow& after, con
         });
         // A stretch that is forgotten since there are too many is on record.
         if (!recorded && !WasMissed(after, *due)) return fail_(Describe(id, *due) + " was lost");
+    }
+}
+
+// What lies between the old place and the new one was fired or missed: an engine that plans from now on
+// when it begins would forget all that was due while nobody led.
+void FireChecker::CheckNoneJumped(const TaskRow& before, const TaskRow& after,
+                                  const FirePlan& plan) {
+    if (before.task->version != after.task->version || WasPaused(before)) return;
+    const Time from = std::max(before.state.next_at, after.task->created_at + Duration(1));
+    auto due = plan.Next(from - Duration(1));
+    for (; due && *due < after.state.next_at; due = plan.Next(*due)) {
+        if (!IsAccounted(after.state, *due) && !WasMissed(after, *due)) {
+            return fail_(Describe(after.task->id, *due) + " was jumped over");
+        }
     }
 }
 

@@ -53,6 +53,7 @@ class FireChecker {
     void CheckPlace(const TaskRow& row, const FirePlan& plan);
     void CheckNoneLost(const TaskRow& before, const TaskRow& after, const FirePlan& plan,
                        const std::vector<Record>& records);
+    void CheckNoneJumped(const TaskRow& before, const TaskRow& after, const FirePlan& plan);
     bool WasMissed(const TaskRow& row, Time due) const;
 
     World& world_;
