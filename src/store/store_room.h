@@ -19,8 +19,7 @@ struct StoreRoom {
 class CountsRoom {
   public:
     virtual ~CountsRoom() = default;
-    // As it was seen last; nothing before that. May look at files, asks no
-    // server. From any thread.
+    // As it was seen last; nothing before that. May look at files, asks no server. From any thread.
     virtual std::optional<StoreRoom> Room() const = 0;
 };
 
