@@ -37,6 +37,8 @@ struct AlertRule {
     std::string metric = {};       // A name that ListAlertMetrics gives.
     std::string comparison = {};   // Between value and threshold: > >= < <= == !=
     double threshold = 0;
+    std::string subject =
+        {};                // The one task, worker or queue that it watches; empty: each of them.
     Duration duration{0};  // How long it must be so; at most 7 days.
     AlertSeverity severity = AlertSeverity::kWarning;
     bool enabled = true;
@@ -45,7 +47,8 @@ struct AlertRule {
 
 // A rule as the scheduler has it.
 struct AlertRuleRecord : AlertRule {
-    bool builtin = false;  // The program brought it.
+    bool builtin = false;       // The program brought it.
+    std::uint32_t version = 0;  // Rises with each change; 0: nobody changed it.
     std::optional<Time> silenced_until;
     std::optional<AlertState> state;  // The worst of its alerts; none: all is well.
     std::optional<double> value;      // Read last.
@@ -67,8 +70,10 @@ struct Alert {
     std::string comparison;
     double threshold = 0;
     double value = 0;
-    std::string subject;  // The task, worker or queue that it is about; empty: the whole.
-    std::string message;  // One sentence.
+    std::optional<double> firing_value;  // When it began to fire.
+    std::string subject;       // The task, worker or queue that it is about; empty: the whole.
+    std::string subject_name;  // What people call that; empty: it has no name.
+    std::string message;       // One sentence.
     std::optional<Time> pending_at;
     std::optional<Time> firing_at;
     std::optional<Time> resolved_at;
@@ -89,7 +94,7 @@ struct AlertDelivery {
     std::string error;
 };
 
-// Somebody who is told; channels are part of the configuration.
+// Somebody who is told; a channel stands in the configuration, or an operator made it.
 struct AlertChannel {
     std::string name;
     std::string kind;

@@ -62,7 +62,9 @@ class TAKT_EXPORT OperatorApi {
     Result<AlertRuleRecord> GetAlertRule(std::string_view name);
     // Makes a rule, or puts another in its place.
     Result<AlertRuleRecord> PutAlertRule(const AlertRule& rule);
-    // A built-in rule comes back as it was made. kNotFound.
+    // Changes a rule that still has this version; else kConflict, also if it is gone.
+    Result<AlertRuleRecord> PutAlertRule(const AlertRule& rule, std::uint32_t version);
+    // kNotFound; kConflict for one that is built in or configured: disable it instead.
     Result<void> DeleteAlertRule(std::string_view name);
     // Its alerts are told to nobody for so long; 0 ends that. kNotFound.
     Result<AlertRuleRecord> SilenceAlertRule(std::string_view name, Duration duration);

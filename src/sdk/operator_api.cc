@@ -84,6 +84,16 @@ Result<AlertRuleRecord> OperatorApi::PutAlertRule(const AlertRule& rule) {
                       {{"operator", "comparison"}});
 }
 
+Result<AlertRuleRecord> OperatorApi::PutAlertRule(const AlertRule& rule, std::uint32_t version) {
+    if (auto error = Unnamed(rule.name, "name")) return *error;
+    const auto answer = calls_->Call({HttpMethod::kPut,
+                                      PathOf("alert-rules", rule.name),
+                                      JsonOf(rule),
+                                      {{"If-Match", "\"" + std::to_string(version) + "\""}}});
+    return InOwnNames(ReadAnswer(answer, ReadAlertRule),
+                      {{"operator", "comparison"}, {"If-Match", "version"}});
+}
+
 Result<void> OperatorApi::DeleteAlertRule(std::string_view name) {
     return Only(calls_->Call({HttpMethod::kDelete, PathOf("alert-rules", name)}));
 }

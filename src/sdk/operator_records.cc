@@ -119,12 +119,14 @@ AlertRuleRecord ReadAlertRule(const JsonFields& fields) {
     rule.metric = fields.Text("metric");
     rule.comparison = fields.Text("operator");
     rule.threshold = fields.Number("threshold");
+    rule.subject = fields.Text("subject");
     rule.duration = fields.Span("duration");
     rule.severity = NamedIn<AlertSeverity>(kSeverities, fields.Text("severity"))
                         .value_or(AlertSeverity::kWarning);
     rule.enabled = fields.Bool("enabled");
     rule.channels = fields.Texts("channels");
     rule.builtin = fields.Bool("builtin");
+    rule.version = fields.Count<std::uint32_t>("version");
     rule.silenced_until = fields.When("silenced_until");
     rule.state = NamedIn<AlertState>(kAlertStates, fields.Text("state"));
     rule.value = fields.NumberIf("value");
@@ -138,6 +140,7 @@ std::string JsonOf(const AlertRule& rule) {
     if (!rule.description.empty()) json.Field("description", std::string_view(rule.description));
     json.Field("metric", std::string_view(rule.metric));
     json.Field("operator", std::string_view(rule.comparison)).Field("threshold", rule.threshold);
+    if (!rule.subject.empty()) json.Field("subject", std::string_view(rule.subject));
     if (rule.duration != Duration(0)) json.Field("duration", Seconds(rule.duration));
     json.Field("severity", Name(rule.severity)).Field("enabled", rule.enabled);
     json.Key("channels").BeginArray();
@@ -158,7 +161,9 @@ Alert ReadAlert(const JsonFields& fields) {
     alert.comparison = fields.Text("operator");
     alert.threshold = fields.Number("threshold");
     alert.value = fields.Number("value");
+    alert.firing_value = fields.NumberIf("firing_value");
     alert.subject = fields.Text("subject");
+    alert.subject_name = fields.Text("subject_name");
     alert.message = fields.Text("message");
     alert.pending_at = fields.When("pending_at");
     alert.firing_at = fields.When("firing_at");

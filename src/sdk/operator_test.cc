@@ -207,31 +207,32 @@ TEST_F(OperatorTest, ALockIsLookedAtAndTakenAway) {
 }
 
 TEST_F(OperatorTest, ARuleFiresAndIsLookedAfter) {
-    const AlertRule rule{.name = "anything-waits",
+    const AlertRule rule{.name = "nothing-waits",
                          .description = "for the test",
                          .metric = "tasks_pending",
-                         .comparison = ">=",
+                         .comparison = "<=",
                          .threshold = 0,
                          .severity = AlertSeverity::kCritical};
     const auto put = client_->PutAlertRule(rule);
     ASSERT_TRUE(put) << put.error().message;
     EXPECT_EQ(put->severity, AlertSeverity::kCritical);
     EXPECT_FALSE(put->builtin);
-    EXPECT_EQ(client_->GetAlertRule("anything-waits")->description, "for the test");
+    EXPECT_EQ(client_->GetAlertRule("nothing-waits")->description, "for the test");
     ASSERT_TRUE(Eventually([&] {
         const auto alerts = client_->ListAlerts(AlertState::kFiring);
         return alerts && !alerts->empty();
     }));
     const Alert alert = client_->ListAlerts(AlertState::kFiring)->front();
-    EXPECT_EQ(alert.rule, "anything-waits");
+    EXPECT_EQ(alert.rule, "nothing-waits");
+    EXPECT_EQ(alert.firing_value, 0);
     EXPECT_FALSE(alert.acknowledged);
     const auto noted = client_->AcknowledgeAlert(alert.id, "on it");
     ASSERT_TRUE(noted) << noted.error().message;
     EXPECT_EQ(noted->acknowledged.value().note, "on it");
-    EXPECT_TRUE(client_->SilenceAlertRule("anything-waits", 1h)->silenced_until);
-    EXPECT_FALSE(client_->SilenceAlertRule("anything-waits", 0s)->silenced_until);
-    ASSERT_TRUE(client_->DeleteAlertRule("anything-waits"));
-    EXPECT_EQ(client_->GetAlertRule("anything-waits").error().code, ErrorCode::kNotFound);
+    EXPECT_TRUE(client_->SilenceAlertRule("nothing-waits", 1h)->silenced_until);
+    EXPECT_FALSE(client_->SilenceAlertRule("nothing-waits", 0s)->silenced_until);
+    ASSERT_TRUE(client_->DeleteAlertRule("nothing-waits"));
+    EXPECT_EQ(client_->GetAlertRule("nothing-waits").error().code, ErrorCode::kNotFound);
     EXPECT_FALSE(client_->ListAlertRules()->empty()) << "those that are built in";
     EXPECT_FALSE(client_->ListAlertMetrics()->empty());
     EXPECT_EQ(client_->ListAlertChannels().value().at(0).name, "log");
@@ -244,6 +245,29 @@ TEST_F(OperatorTest, ARuleFiresAndIsLookedAfter) {
     wrong.metric = "nonsense";
     EXPECT_EQ(client_->PutAlertRule(wrong).error().field, "metric");
     EXPECT_EQ(client_->PutAlertRule({}).error().field, "name");
+}
+
+// Somebody reads a rule, changes a number and puts it back.
+TEST_F(OperatorTest, ARuleThatIsReadAndPutBackStaysAsNarrowAsItWas) {
+    const auto put = client_->PutAlertRule({.name = "nightly-is-late",
+                                            .metric = "run_lateness_seconds",
+                                            .comparison = ">",
+                                            .threshold = 60,
+                                            .subject = "nightly"});
+    ASSERT_TRUE(put) << put.error().message;
+    EXPECT_EQ(put->version, 1u);
+    auto read = client_->GetAlertRule("nightly-is-late");
+    ASSERT_TRUE(read) << read.error().message;
+    EXPECT_EQ(read->subject, "nightly");
+    read->threshold = 90;
+    const auto changed = client_->PutAlertRule(*read, read->version);
+    ASSERT_TRUE(changed) << changed.error().message;
+    EXPECT_EQ(changed->subject, "nightly");
+    EXPECT_EQ(changed->version, 2u);
+    const auto late = client_->PutAlertRule(*read, read->version);
+    ASSERT_FALSE(late);
+    EXPECT_EQ(late.error().code, ErrorCode::kConflict);
+    EXPECT_EQ(late.error().field, "version");
 }
 
 TEST_F(OperatorTest, WhatRanIsAddedUp) {
