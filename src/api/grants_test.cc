@@ -44,6 +44,15 @@ class Grants : public ::testing::Test {
     TestScheduler scheduler_{{.config = {.access = {.sessions = sessions_}}}};
 };
 
+// Where people sign in no token is the last key: also the only one may go.
+TEST_F(Grants, TheLastTokenMayBeRevokedWherePeopleSignIn) {
+    const HttpHeaderList who = In({"root"});
+    const Answered made = scheduler_.Post(kTokens, R"({"name": "ci", "role": "admin"})", who);
+    ASSERT_EQ(made.status, 201) << made.body;
+    EXPECT_EQ(scheduler_.Delete(std::string(kTokens) + "/" + made.Text("id"), who).status, 204);
+    EXPECT_TRUE(TokensSeenBy(who).empty());
+}
+
 // A viewer of everything, or of something that the configuration names earlier, who administers one
 // namespace manages the tokens of that one.
 TEST_F(Grants, AnAdministratorOfOneManagesItsTokensWhateverElseTheyMay) {

@@ -142,6 +142,8 @@ TEST(Strangers, TheWorkerInThisProcessIsNotLockedOutByTheFirstToken) {
     EXPECT_EQ(policy.TakeUsed(), nullptr) << "nothing of it is written down";
     EXPECT_TRUE(std::holds_alternative<AccessPolicy::Refusal>(decide(own, Permission::kViewer)));
     EXPECT_TRUE(std::holds_alternative<AccessPolicy::Refusal>(decide("", Permission::kWorker)));
+    TestScheduler scheduler({.config = {.access = {.own_worker_token = own}}});
+    EXPECT_EQ(scheduler.Delete("/api/v1/tokens/own-worker").status, 404) << "nor can it be revoked";
 }
 
 }  // namespace
