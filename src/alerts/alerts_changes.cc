@@ -42,9 +42,10 @@ std::optional<AlertState> Alerts::StateOf(const std::string& rule) const {
 }
 
 // Stores a row, and only then lives by it. Nobody else's is taken meanwhile: it would be judged by
-// what stood before.
+// what stood before. A silence is judged by nothing, and has no version: the last one counts.
 void Alerts::StoreThenApply(SettingPut row, ActPtr by, Done<void> done) {
-    if (!storing_.insert(row.key).second) {
+    const bool silence = row.key.view().starts_with(kSilencePrefix);
+    if (!silence && !storing_.insert(row.key).second) {
         return done(Fail(ErrorCode::kConflict, "somebody else is changing it just now", "version"));
     }
     node_->Ask(

@@ -87,5 +87,19 @@ TEST_F(AlertsTest, AnAcknowledgementSurvivesThatTheAlertFiresMeanwhile) {
     EXPECT_EQ(kept->acknowledged->by, "ada");
 }
 
+// Two people silence a rule in the same moment: nothing of either is lost by the other.
+TEST_F(AlertsTest, TwoSilencesAtOnceAreBothTaken) {
+    AnswerCommits();
+    const Time until = runtime.Now().wall + 1h;
+    int taken = 0;
+    for (const Time end : {until - 30min, until}) {
+        alerts.Silence("busy", end, nullptr, [&](Result<void> set) { taken += set ? 1 : 0; });
+    }
+    runtime.Run();
+    AnswerCommits();
+    EXPECT_EQ(taken, 2);
+    EXPECT_EQ(alerts.rules().silenced_until("busy"), until) << "the last one counts";
+}
+
 }  // namespace
 }  // namespace takt::internal

@@ -101,7 +101,8 @@ Flow<Result<FollowerWatch::View>> FollowerWatch::ReadView(Stay term) {
 }
 
 void FollowerWatch::Judge(const View& view) {
-    (void)delivery_.TakeStored(view.settings);
+    // A leader lives by the channels that it changes itself; these rows may be older.
+    if (following_) (void)delivery_.TakeStored(view.settings);
     book_.Reset();
     for (const SettingPut& row : view.settings) {
         // The leader says what is wrong with a row when it reads it.

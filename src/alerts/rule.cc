@@ -164,8 +164,9 @@ std::string EncodeRule(const AlertRule& rule) {
     JsonWriter json(out);
     json.BeginObject().Field("description", std::string_view(rule.description));
     json.Field("metric", std::string_view(rule.metric)).Field("operator", Name(rule.comparison));
-    json.Field("threshold", rule.threshold).Field("subject", std::string_view(rule.subject));
-    json.Field("version", rule.version);
+    // An earlier build takes the last number for the threshold, and refuses a subject.
+    json.Field("version", rule.version).Field("threshold", rule.threshold);
+    if (!rule.subject.empty()) json.Field("subject", std::string_view(rule.subject));
     json.Field("duration", std::string_view(FormatDuration(rule.duration)));
     json.Field("severity", Name(rule.severity)).Field("enabled", rule.enabled);
     json.Key("channels").BeginArray();
