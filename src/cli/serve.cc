@@ -73,18 +73,19 @@ void StopInTime(Server& server, Duration deadline) {
     server.Stop();
 }
 
-// The worker in this process. Who makes the first token must not lock it out: it comes with one of
-// its own, which ends with the process. Where one process has the store, its id stays: what a
-// restart leaves behind is not another worker that is offline.
+// The worker in this process. Where one process has the store, who makes the first token must not
+// lock it out: it comes with one of its own, which ends with the process; another scheduler that
+// leads would not know it. There its id stays, too: what a restart leaves behind is not another
+// worker that is offline.
 void PrepareOwnWorker(Config& config) {
-    if (config.worker.token.empty()) {
+    const bool alone = config.store.url.starts_with("file:");
+    if (alone && config.worker.token.empty()) {
         Random random(NewRandomSeed());
         config.worker.token =
             MakeToken(AccessRole::kWorker, "", ReadClocks().wall, {}, random).text;
         config.server.own_worker_token = config.worker.token;
     }
     if (!config.worker.id.empty()) return;
-    const bool alone = config.store.url.starts_with("file:");
     if (alone) config.worker.id = "built-in";
     if (!alone && !config.server.node_id.empty()) {
         config.worker.id = config.server.node_id.substr(0, kIdBytesMax - 9) + ".built-in";
