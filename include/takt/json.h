@@ -98,6 +98,7 @@ class TAKT_EXPORT Json {
     friend bool operator==(const Json& a, const Json& b) { return a.ToText() == b.ToText(); }
 
   private:
+    friend class JsonBuilder;
     Json(Kind kind, std::string scalar);
     void Write(std::string& out) const;
 

@@ -18,36 +18,6 @@ const Json& Nothing() {
     return nothing;
 }
 
-// A value that CheckJson has seen.
-Json Build(const JsonView& view) {
-    std::string scratch;
-    switch (view.kind()) {
-        case JsonView::Kind::kNull:
-            return {};
-        case JsonView::Kind::kBool:
-            return view.AsBool().value_or(false);
-        case JsonView::Kind::kNumber:
-            return Json::Number(view.raw()).value();
-        case JsonView::Kind::kString:
-            return view.AsString(scratch);
-        case JsonView::Kind::kArray: {
-            Json list = Json::List();
-            JsonView::Elements elements(view);
-            while (elements.Next()) list.Add(Build(elements.value()));
-            return list;
-        }
-        case JsonView::Kind::kObject:
-            break;
-    }
-    Json object = Json::Object();
-    JsonView::Members members(view);
-    while (members.Next()) {
-        const std::string name(members.key());
-        object.Set(name, Build(members.value()));
-    }
-    return object;
-}
-
 bool IsNumberText(std::string_view text) {
     if (text.empty() || (text[0] != '-' && (text[0] < '0' || text[0] > '9'))) return false;
     return text.back() >= '0' && text.back() <= '9' &&
@@ -70,6 +40,40 @@ std::optional<Integer> WholeNumber(std::string_view text) {
 }
 
 }  // namespace
+
+// A value that CheckJson has seen.
+class JsonBuilder {
+  public:
+    static Json Build(const JsonView& view) {
+        std::string scratch;
+        switch (view.kind()) {
+            case JsonView::Kind::kNull:
+                return {};
+            case JsonView::Kind::kBool:
+                return view.AsBool().value_or(false);
+            case JsonView::Kind::kNumber:
+                return Json::Number(view.raw()).value();
+            case JsonView::Kind::kString:
+                return view.AsString(scratch);
+            case JsonView::Kind::kArray: {
+                Json list = Json::List();
+                JsonView::Elements elements(view);
+                while (elements.Next()) list.elements_.push_back(Build(elements.value()));
+                return list;
+            }
+            case JsonView::Kind::kObject:
+                break;
+        }
+        Json object = Json::Object();
+        JsonView::Members members(view);
+        while (members.Next()) {
+            const std::string name(members.key());
+            // CheckJson refuses two of one name: there is none to look for.
+            object.members_.emplace_back(name, Build(members.value()));
+        }
+        return object;
+    }
+};
 
 Json::Member::Member(std::string_view named, Json held) : name(named), value(std::move(held)) {}
 
@@ -120,7 +124,7 @@ Result<Json> Json::Number(std::string_view text) {
 Result<Json> Json::Parse(std::string_view text) {
     const auto checked = internal::CheckJson(text, {.bytes_max = text.size()});
     if (!checked) return Error{ErrorCode::kInvalid, "this is not JSON: " + checked.error().detail};
-    return Build(JsonView(text));
+    return JsonBuilder::Build(JsonView(text));
 }
 
 std::optional<bool> Json::AsBool() const {

@@ -50,6 +50,19 @@ TEST(Json, KeepsNumbersAsTheyWereWritten) {
     }
 }
 
+TEST(Json, AnObjectOfManyMembersIsReadInOrderAndNoneTwice) {
+    std::string text = "{";
+    for (int i = 0; i < 100'000; ++i) {
+        text += (i ? ",\"" : "\"") + std::to_string(i) + "\":" + std::to_string(i);
+    }
+    text += "}";
+    const auto json = Json::Parse(text);
+    ASSERT_TRUE(json) << json.error().message;
+    EXPECT_EQ(json->size(), 100'000u);
+    EXPECT_EQ(json->ToText(), text);
+    EXPECT_FALSE(Json::Parse(R"({"a": 1, "a": 2})"));
+}
+
 TEST(Json, IsChangedInPlace) {
     Json json;
     json.Set("a", 1).Set("b", 2).Set("a", 3);
