@@ -233,20 +233,25 @@ Result<Channel> Completed(ChannelDraft draft, const Channel* known) {
     channel.url = draft.url ? std::move(*draft.url) : stays ? known->url : std::string();
     if (channel.url.empty()) return BadField("url", "is missing");
     const bool moved = stays && channel.host() != known->host();
+    // A password is said as it is: another port, or a word without TLS, may bring it to others.
+    const bool opened =
+        stays && (channel.url != known->url || (known->require_tls && !channel.require_tls));
     const auto secret = [&](std::optional<std::string>& given, std::string Channel::* member,
-                            std::string_view name) -> Result<void> {
-        if (!given && moved && !(known->*member).empty()) {
-            return BadField(name, "must be given again, or as empty: the url names another host");
+                            std::string_view name, bool again) -> Result<void> {
+        if (!given && again && !(known->*member).empty()) {
+            return BadField(name, moved ? "must be given again, or as empty: the url names another "
+                                          "host"
+                                        : "must be given again: the url or require_tls changes");
         }
         channel.*member = given ? std::move(*given) : stays ? known->*member : std::string();
         return {};
     };
-    if (auto set = secret(draft.secret, &Channel::secret, "secret"); !set) {
+    if (auto set = secret(draft.secret, &Channel::secret, "secret", moved); !set) {
         return std::unexpected(set.error());
     }
     // A server without a user takes no password, so none is kept for it.
     if (channel.user.empty() && !draft.password) draft.password.emplace();
-    if (auto set = secret(draft.password, &Channel::password, "password"); !set) {
+    if (auto set = secret(draft.password, &Channel::password, "password", opened); !set) {
         return std::unexpected(set.error());
     }
     if (auto checked = CheckChannel(channel); !checked) return std::unexpected(checked.error());

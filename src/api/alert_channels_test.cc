@@ -85,6 +85,21 @@ TEST(AlertChannelsApi, ASecretGoesToNoOtherServerThanItWasGivenFor) {
             "from": "t@example.com", "to": ["o@example.com"]})");
     EXPECT_EQ(moved.status, 400);
     EXPECT_EQ(moved.Text("field"), "password");
+    for (const char* opens :
+         {R"("smtp://mail.example.com:2525")", R"("smtps://mail.example.com:587")",
+          R"("smtp://mail.example.com:587", "require_tls": false)"}) {
+        const Answered opened = scheduler.Put("/api/v1/alert-channels/mail",
+                                              R"({"kind": "email", "url": )" + std::string(opens) +
+                                                  R"(, "user": "takt", "from": "t@example.com",
+                                                   "to": ["o@example.com"]})");
+        EXPECT_EQ(opened.status, 400) << opens;
+        EXPECT_EQ(opened.Text("field"), "password");
+    }
+    const Answered renamed =
+        scheduler.Put("/api/v1/alert-channels/mail",
+                      R"({"kind": "email", "url": "smtp://mail.example.com:587", "user": "takt",
+            "from": "takt@example.com", "to": ["o@example.com"]})");
+    EXPECT_EQ(renamed.status, 200) << renamed.body;
 }
 
 TEST(AlertChannelsApi, BadInputIsNamed) {

@@ -212,7 +212,9 @@ void PutRule(Call call) {
     if (!condition) return call.RefuseRequest(condition.error());
     WithAlerts(std::move(call), [rule = std::move(*rule), condition = *condition](
                                     Call call, Alerts& alerts) mutable {
-        const int status = alerts.rules().Find(rule.name) ? 200 : 201;
+        const AlertRule* known = alerts.rules().Find(rule.name);
+        const int status = known ? 200 : 201;
+        rule.version = known ? known->version + 1 : 1;  // As PutRule will have it.
         AuditChange change = RuleChangeOf(alerts, rule.name);
         change.after = JsonDocument(EncodeRule(rule));
         ActPtr by = ActOf(call, std::move(change));

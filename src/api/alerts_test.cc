@@ -5,6 +5,25 @@
 namespace takt::internal {
 namespace {
 
+// Who reads the trail finds the version that the answer told.
+TEST(AlertsApi, TheAuditShowsTheVersionThatARuleHasAfterwards) {
+    Ears ears;
+    TestScheduler scheduler(Quick(ears));
+    AwaitReady(scheduler);
+    for (const char* threshold : {"1000", "2000"}) {
+        const Answered put =
+            scheduler.Put("/api/v1/alert-rules/mine",
+                          R"({"metric": "tasks_pending", "operator": ">", "threshold": )" +
+                              std::string(threshold) + "}");
+        ASSERT_LT(put.status, 300) << put.body;
+    }
+    const Answered trail = scheduler.Get("/api/v1/audit?action=put");
+    ASSERT_EQ(trail.status, 200) << trail.body;
+    const auto& newest = trail.json.at("items").at(0);
+    EXPECT_EQ(newest.at("before").at("version").to_number<int>(), 1) << trail.body;
+    EXPECT_EQ(newest.at("after").at("version").to_number<int>(), 2);
+}
+
 // Somebody opens the page of rules for the first time.
 TEST(AlertsApi, TheRulesThatComeWithTheSchedulerAreThere) {
     Ears ears;
