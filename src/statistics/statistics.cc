@@ -28,6 +28,8 @@ std::string PrefixOf(Day first, Day last) {
 constexpr std::string_view kSeriesPrefix = "series/";
 constexpr Duration kSeriesRow = std::chrono::minutes(10);
 constexpr Duration kSeriesKept = std::chrono::hours(6);
+// Beyond what is kept, as a clock that is set makes rows of other times.
+constexpr std::size_t kSeriesRowsMax = 2 * kSeriesKept / kSeriesRow;
 
 Time RowBegin(Time at) {
     return at - at.time_since_epoch() % kSeriesRow;
@@ -96,6 +98,7 @@ void Statistics::OnRole(Role role) {
     // Another leader goes on from the rows; what is here would be older than theirs.
     rollup_.Clear();
     series_.Clear();
+    series_rows_.clear();
     series_taken_ = false;
     series_kept_ = {};
     cleaned_ = {};
@@ -135,6 +138,7 @@ Flow<> Statistics::TakeSeries(Stay term) {
             old.push_back(SetSetting{.key = row.key});
             continue;
         }
+        series_rows_.insert(*begin);
         std::ranges::move(DecodePoints(row.value), std::back_inserter(points));
     }
     std::ranges::sort(points, {}, &SeriesPoint::at);
@@ -143,7 +147,8 @@ Flow<> Statistics::TakeSeries(Stay term) {
     if (!old.empty()) node_->Tell(std::move(old));
 }
 
-// The row of now and, if it was not written since, the one before. The oldest is deleted for it.
+// The row of now and, if it was not written since, the one before. Rows that grew old are deleted,
+// also while nothing happens that would be written.
 void Statistics::KeepSeries() {
     if (!series_taken_) return;
     const Time now = runtime_.Now().wall;
@@ -155,13 +160,18 @@ void Statistics::KeepSeries() {
         rows[RowBegin(point.at)].push_back(point);
     }
     series_kept_ = now;
-    if (!busy) return;
+    if (!busy) rows.clear();
     std::vector<Input> puts;
     for (const auto& [begin, points] : rows) {
         puts.push_back(SetSetting{.key = SeriesKey(begin), .value = Text(EncodePoints(points))});
-        puts.push_back(SetSetting{.key = SeriesKey(begin - kSeriesKept - kSeriesRow)});
+        series_rows_.insert(begin);
     }
-    node_->Tell(std::move(puts));
+    while (!series_rows_.empty() && (*series_rows_.begin() + kSeriesRow < now - kSeriesKept ||
+                                     series_rows_.size() > kSeriesRowsMax)) {
+        puts.push_back(SetSetting{.key = SeriesKey(*series_rows_.begin())});
+        series_rows_.erase(series_rows_.begin());
+    }
+    if (!puts.empty()) node_->Tell(std::move(puts));
 }
 
 void Statistics::FlushLater() {

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <set>
 #include <vector>
 
 #include "node/home.h"
@@ -76,9 +77,10 @@ class Statistics final : public Sink {
     std::uint64_t flush_timer_ = 0;
     std::uint64_t step_timer_ = 0;
     bool series_taken_ = false;
-    Time series_kept_{};   // The time of the last point that was written.
-    Day cleaned_{};        // The day on which old ones were last deleted.
-    Home home_{runtime_};  // Its terms are those that this node leads in.
+    std::set<Time> series_rows_;  // When those begin that the store has.
+    Time series_kept_{};          // The time of the last point that was written.
+    Day cleaned_{};               // The day on which old ones were last deleted.
+    Home home_{runtime_};         // Its terms are those that this node leads in.
 };
 
 }  // namespace takt::internal
