@@ -153,8 +153,8 @@ void AddEvents(CLI::App& app, Context& context) {
     events->add_option("--execution", options->execution, "Only of this execution");
     events->add_option("--worker", options->worker, "Only of this worker");
     events->add_flag("--past", options->past, "First those that the leader remembers");
-    AddMoment(*events, "--since", options->since,
-              "First those that the leader remembers from then on: 10m, or a time");
+    AddBound(*events, "--since", options->since,
+             "First those that the leader remembers from then on: 10m, or a time");
     events->add_flag("!--no-follow", options->follow, "Those alone, and end");
     events->add_option("-c,--count", options->count, "End after so many");
     events->add_option("-o,--output", options->format, "text, or json: one object a line [text]")

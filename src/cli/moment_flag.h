@@ -10,6 +10,9 @@ namespace takt::internal::cli {
 // empty if the flag is not given. "1h" is an hour before the command began.
 CLI::Option* AddMoment(CLI::App& command, const std::string& flags, std::string& value,
                        const std::string& help);
+// The same of a bound that may be left open: an empty text is none.
+CLI::Option* AddBound(CLI::App& command, const std::string& flags, std::string& value,
+                      const std::string& help);
 
 // --since, or --from, and --until, or --to. `what` is what happened then: "Created".
 struct TimeWindow {
