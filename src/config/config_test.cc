@@ -186,6 +186,13 @@ TEST_F(ConfigTest, ADirectoryIsNoFile) {
     EXPECT_THAT(loaded.error().detail, HasSubstr("is a directory"));
 }
 
+// A disk that fails: the memory of a process has nothing to read at its beginning.
+TEST_F(ConfigTest, AFileThatCannotBeReadIsAMistakeAndNoCrash) {
+    const auto loaded = LoadConfigFile(config, "/proc/self/mem");
+    ASSERT_FALSE(loaded);
+    EXPECT_THAT(loaded.error().detail, HasSubstr("cannot be read"));
+}
+
 // Somebody adds a key at the end of a long file in which it stands already.
 TEST_F(ConfigTest, AKeyThatStandsTwiceIsRefusedWithBothLines) {
     const auto loaded = Load("scheduler:\n  max_retry: 3\n  queue_size: 5\n  max_retry: 4\n");

@@ -2,10 +2,12 @@
 #include <yaml-cpp/yaml.h>
 
 #include <algorithm>
+#include <exception>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <map>
+#include <optional>
 #include <string>
 
 #include "base/broken_utf8.h"
@@ -46,6 +48,18 @@ std::string GivenTwice(const YAML::Node& map) {
         if (++count[item.first.Scalar()] > 1) return item.first.Scalar();
     }
     return {};
+}
+
+// A buffer of the standard library throws what the stream would note: of a disk that fails.
+std::optional<std::string> ReadText(const std::string& path) {
+    try {
+        std::ifstream file(path, std::ios::binary);
+        std::string text(std::istreambuf_iterator<char>(file), {});
+        if (!file.is_open() || file.bad()) return std::nullopt;
+        return text;
+    } catch (const std::exception&) {
+        return std::nullopt;
+    }
 }
 
 class FileReader {
@@ -123,11 +137,9 @@ Result<void> LoadConfigFile(Config& config, const std::string& path) {
     if (std::filesystem::is_directory(path, ignored)) {
         return Fail(ErrorCode::kInvalid, path + ": is a directory; name the file in it");
     }
-    std::ifstream file(path, std::ios::binary);
-    const std::string text(std::istreambuf_iterator<char>(file), {});
-    if (!file.is_open() || file.bad()) {
-        return Fail(ErrorCode::kInvalid, path + ": the file cannot be read");
-    }
+    const auto read = ReadText(path);
+    if (!read) return Fail(ErrorCode::kInvalid, path + ": the file cannot be read");
+    const std::string& text = *read;
     if (const auto broken = FindBrokenUtf8(text)) {
         return Fail(ErrorCode::kInvalid,
                     path + ":" + std::to_string(broken->line) + ": " + broken->detail);
