@@ -137,13 +137,16 @@ TEST(Flows, AllMistakesAreToldWithoutMakingAnything) {
 
 TEST(Flows, ACircleOfTasksIsToldBeforeTheChangeThatWouldCloseIt) {
     TestScheduler scheduler;
-    for (const char* task :
-         {R"({"name": "b", "id": "b", "steps": [{"name": "s", "task": "c"}]})",
-          R"({"name": "c", "id": "c", "steps": [{"name": "s", "task": "a"}]})"}) {
-        ASSERT_EQ(scheduler.Post("/api/v1/tasks", task).status, 201);
+    // Steps name tasks that are kept: one that runs once is an execution.
+    for (const char* task : {R"({"name": "b", "id": "b", "cron_expression": "0 3 1 1 *",
+                                 "steps": [{"name": "s", "task": "c"}]})",
+                             R"({"name": "c", "id": "c", "cron_expression": "0 3 1 1 *",
+                                 "steps": [{"name": "s", "task": "a"}]})"}) {
+        const Answered made = scheduler.Post("/api/v1/tasks", task);
+        ASSERT_EQ(made.status, 201) << made.body;
     }
-    const std::string closes =
-        R"({"name": "a", "id": "a", "steps": [{"name": "ok", "type": "x"}, {"name": "s", "task": "b"}]})";
+    const std::string closes = R"({"name": "a", "id": "a", "cron_expression": "0 3 1 1 *",
+        "steps": [{"name": "ok", "type": "x"}, {"name": "s", "task": "b"}]})";
     const Answered told = scheduler.Post("/api/v1/tasks/validate", closes);
     ASSERT_EQ(told.status, 200) << told.body;
     EXPECT_FALSE(told.json.at("valid").as_bool());
