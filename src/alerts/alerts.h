@@ -45,7 +45,7 @@ struct AlertsConfig {
     std::size_t resolved_max = 200;     // Alerts that are over and still listed.
 };
 
-// What must be so before a rule or a channel is written: that it has this version, or is not there.
+// The condition of writing a rule or a channel: that it has this version, or is not there.
 struct WriteCondition {
     std::optional<std::uint32_t> version;
     bool absent = false;

@@ -164,7 +164,7 @@ Result<void> Delivery::ApplyStored(const SettingPut& row) {
     return {};
 }
 
-// What is being told just now is not called back; what waits behind it is dropped.
+// The notice that is being told just now is not called back; those behind it are dropped.
 void Delivery::RemoveLine(Line& line) {
     line.gone = true;
     const std::size_t kept = line.busy ? 1 : 0;

@@ -225,8 +225,8 @@ void SendChannel(Call call, int status = 200) {
     call.RefuseAnswer({ErrorCode::kNotFound, "there is no channel '" + name + "'", "name"});
 }
 
-// What was left out of a change stays. But a secret goes to no other server than the one that it
-// was given for.
+// A field that was left out of a change stays. But a secret goes to no other server than the one
+// that it was given for.
 Result<Channel> Completed(ChannelDraft draft, const Channel* known) {
     Channel& channel = draft.channel;
     const bool stays = known && known->stored && known->kind == channel.kind;

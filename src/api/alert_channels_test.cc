@@ -46,7 +46,7 @@ TEST(AlertChannelsApi, AChannelIsMadeToldChangedAndDeleted) {
     EXPECT_EQ(scheduler.Delete("/api/v1/alert-channels/team").status, 404);
 }
 
-// Whoever may read the page of channels, the audit or an answer learns nothing that opens a door.
+// A reader of the page of channels, of the audit or of an answer learns nothing that opens a door.
 TEST(AlertChannelsApi, NothingSecretIsShown) {
     Ears ears;
     TestScheduler scheduler(Quick(ears));

@@ -5,7 +5,7 @@
 namespace takt::internal {
 namespace {
 
-// Who reads the trail finds the version that the answer told.
+// A reader of the trail finds the version that the answer told.
 TEST(AlertsApi, TheAuditShowsTheVersionThatARuleHasAfterwards) {
     Ears ears;
     TestScheduler scheduler(Quick(ears));

@@ -12,7 +12,7 @@ constexpr const char* kTokens = "/api/v1/tokens";
 
 class Grants : public ::testing::Test {
   protected:
-    // What a browser of somebody in these groups sends.
+    // The headers that a browser of somebody in these groups sends.
     HttpHeaderList In(std::vector<std::string> groups) const {
         const Person ada{.subject = "1", .name = "ada", .groups = std::move(groups)};
         return {{"Cookie",

@@ -109,7 +109,7 @@ void GetStatus(Call call) {
     store.Nodes([call = std::move(call),
                  leads = std::move(leads)](Result<std::vector<NodeRow>> nodes) mutable {
         Node& node = call.services().node;
-        // Whoever does not lead answers without waiting for anything else.
+        // A follower answers without waiting for anything else.
         if (node.status().role != Role::kLeader) {
             return SendStatus(std::move(call), {std::move(leads), std::move(nodes), std::nullopt});
         }

@@ -19,7 +19,7 @@ constexpr Duration kCodeLifetime{60'000};
 constexpr Duration kGrantLifetime{5 * 60'000};  // As long as takt login waits.
 constexpr std::size_t kCodeBytesMax = 8 << 10;
 
-// What a person is asked about, as the page keeps it until they say yes.
+// The question that a person is asked, as the page keeps it until they say yes.
 std::string GrantFor(const WaitingCommandLine& waiting, const Person& person) {
     boost::json::array groups(person.groups.begin(), person.groups.end());
     std::string text;

@@ -20,7 +20,7 @@ std::string ChallengeFor(std::string_view verifier);
 
 HttpResponse GoTo(std::string url);
 
-// Who may not be believed is told so; why, in detail, stands in the log.
+// A person who may not be believed is told so; why, in detail, stands in the log.
 void RefuseSignIn(Call& call, const Error& error);
 
 // Nothing, and the call is refused, if too many groups mean something here.

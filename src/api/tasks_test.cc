@@ -163,12 +163,12 @@ TEST(Tasks, ChangeOfAnOldVersionIsRefused) {
     EXPECT_EQ(scheduler.Get("/api/v1/tasks/nightly").status, 404);
 }
 
-// Whoever names no version has its change made, however many others change the task meanwhile.
+// A caller that names no version has its change made, however many others change the task meanwhile.
 TEST(Tasks, ChangesAtTheSameTimeAreAllMade) {
     TestScheduler scheduler;
-    ASSERT_EQ(scheduler.Put("/api/v1/tasks/t", R"({"name": "t", "cron_expression": "0 2 * * *"})")
-                  .status,
-              201);
+    ASSERT_EQ(
+        scheduler.Put("/api/v1/tasks/t", R"({"name": "t", "cron_expression": "0 2 * * *"})").status,
+        201);
     constexpr int kClients = 8;
     constexpr int kChanges = 10;
     std::atomic<int> made = 0;

@@ -249,7 +249,7 @@ Result<void> CheckRevoked(const Services& services, const AccessToken& token) {
 
 Flow<> RevokeToken(Call call) {
     const std::string id(call.request().Parameter("id"));
-    // Those that are listed: the worker in this process has one that nobody can revoke.
+    // Tokens that are listed: the worker in this process has one that nobody can revoke.
     const auto& tokens = call.services().access.tokens();
     const auto found = tokens.find(id);
     if (found == tokens.end() || !MayManage(call, found->second)) {

@@ -326,7 +326,7 @@ Result<ClientOptions> InContext(ClientOptions options) {
     if (options.resolved) return options;
     options.resolved = true;
     const bool elsewhere = options.server_given();
-    // Who names a server means that one, whatever is in use.
+    // A user who names a server means that one, whatever is in use.
     if (options.context.empty() && elsewhere) return options;
     auto contexts = ReadContexts();
     if (!contexts) return std::unexpected(contexts.error());

@@ -84,7 +84,7 @@ Result<NewToken> CreateOfflineToken(const std::string& store_url, TokenRequest w
         return AskStore<void>([&](auto done) { store.Announce(row, {}, std::move(done)); });
     };
     Result<Term> term = TakeLead(store, {.node = row, .ttl = kTerm});
-    // What was read may not be what stands; the store has then put it right.
+    // The row that was read may not be the one that stands; the store has then put it right.
     if (!term && term.error().code == ErrorCode::kConflict) {
         term = TakeLead(store, {.node = row, .ttl = kTerm});
     }

@@ -123,7 +123,7 @@ asio::awaitable<bool> ClientCall::Acquire(bool fresh) {
     const auto& allow =
         call_.allow_address ? std::as_const(call_).allow_address : core_->options().allow_address;
     transport_ = fresh ? nullptr : core_->TakeIdle(origin_);
-    // Who dialled it may go where this call may not.
+    // The call that dialled it may have been allowed to go where this one is not.
     if (transport_ && allow && !IsPeerAllowed(*transport_, allow)) {
         transport_->Close();
         transport_.reset();
