@@ -63,7 +63,7 @@ asio::awaitable<void> Connection::AwaitReply() {
         const auto [error] = co_await transport_->Wait(IoState::kWantRead);
         if (response_ || aborted_) break;
         if (!error && HearWhileWaiting()) continue;
-        // Whoever works on it answers nobody.
+        // The handler that works on it answers nobody.
         ++sequence_;
         aborted_ = true;
         current_.gone->Tell();
