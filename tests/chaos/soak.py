@@ -242,7 +242,6 @@ def main():
             say(f"  VIOLATION {violation}")
         all_samples[store] = samples
         rows.append(summary(store, samples, violations, faults))
-    stores.forget_installed()
     show(rows)
     if options.plots:
         plot(all_samples, seconds, options.plots)

@@ -95,7 +95,7 @@ MUTANTS = [
     engine("forget_missed", "what was missed leaves no record", "was lost"),
     engine("forget_downtime", "what was due while nobody led is not even missed", "was jumped over"),
     engine("skip_due_times", "every second due time is passed over", "is no next one", "was lost",
-           "is none"),
+           "is none", "was jumped over", "is passed over for"),
     engine("forget_turns_on_load", "a new leader lets anybody have the turn", "overlap"),
     engine("ignore_turns", "sequential runs do not wait for each other", "overlap"),
     engine("ignore_skip_mode", "what is to be skipped while another runs is run",

@@ -201,20 +201,26 @@ void PolicyChecker::CheckDelays(Time wall) const {
 // --- Attempts -----------------------------------------------------------------------------------
 
 // The next attempt must not be decided before the delay is over, by the latest that its leader's clock
-// ever said. A clock that was set back makes it wait anew, which the steady time shows.
+// ever said. A clock that was set back makes that of no use: then the steady time tells, or what was
+// planned, since a commit may come long after it was decided.
 void PolicyChecker::CheckRetry(const RowMove& move, const Batch& batch, Time wall_latest,
                                const EngineConfig& config) {
     const Execution& row = move.after;
-    if (row.failures > move.before.failures) failed_[row.id] = {world_.now(), batch.term.epoch};
     const PastAttempt* past = LastPast(row);
+    if (row.failures > move.before.failures) {
+        // A report may come long after the attempt has ended, from when on its delay counts.
+        const Duration ago = past ? wall_latest - past->finished_at : Duration(0);
+        failed_[row.id] = {world_.now() - std::max(ago, Duration(0)), batch.term.epoch};
+    }
     if (!HasBegun(move) || move.redriven || !past || past->end != AttemptEnd::kFailed) return;
     const Failed failed = failed_[row.id];
     if (past->attempt + 1 != row.attempt || failed.epoch != batch.term.epoch) return;
     const auto& own = row.task->opt().retry;
     const double delay = ShortestDelay(own ? *own : config.retry, row.failures);
-    const double by_clock = double((wall_latest - past->finished_at).count());
+    const auto since_end = [&](Time at) { return double((at - past->finished_at).count()); };
     const double waited = double((world_.now() - failed.at) / 1ms);
-    if (by_clock < delay - 2 && waited < delay / 2) {
+    if (since_end(wall_latest) < delay - 2 && since_end(move.before.ready_at) < delay - 2 &&
+        waited < delay / 2) {
         fail_(NameRun(row) + " is retried before its delay is over");
     }
 }

@@ -95,7 +95,7 @@ class PolicyChecker {
     std::map<ExecutionId, RowMove> live_;
     std::map<Key, Sent> sent_;  // And not ended by their handlers.
     std::map<std::string, KnownWorker> workers_;
-    std::map<ExecutionId, Failed> failed_;  // When the last failure was written.
+    std::map<ExecutionId, Failed> failed_;  // When the last failure was, and who wrote it.
     std::map<TaskId, CaughtUp> caught_up_;
     std::map<std::pair<TaskId, std::uint64_t>, Jitter> jitters_;  // By the task's version.
 };

@@ -22,6 +22,20 @@ Execution Of(Execution row, Text type, Text queue) {
 
 }  // namespace
 
+// Whoever wants the newest alone has it at once, also where nothing lives and it ended long ago.
+TEST_P(StoreConformance, AShortListEndsHoweverLongAgoTheLastExecutionWas) {
+    Put({ExecutionChange{Place::kNone, Place::kHistory, Finished(make_.OneOff("old"))}});
+    make_.Pass(std::chrono::hours(24 * 365));
+    const Execution gone = make_.OneOff("gone");
+    Put({ExecutionChange{Place::kNone, Place::kLive, gone}});
+    Put({ExecutionChange{Place::kLive, Place::kHistory, Finished(gone, Status::kFailed)}});
+    for (const std::size_t limit : {1, 2, 3}) {
+        EXPECT_EQ(ListIds({.statuses = {Status::kSuccess}, .limit = limit}), (Ids{"old"}));
+        EXPECT_EQ(ListIds({.statuses = {Status::kPending}, .limit = limit}), (Ids{}));
+        EXPECT_EQ(ListIds({.children = true, .limit = limit}).front(), "gone");
+    }
+}
+
 // An operator narrows the list of executions down, one filter at a time and all together.
 TEST_P(StoreConformance, EveryFilterNarrowsTheList) {
     const Execution a = make_.OneOff("a");

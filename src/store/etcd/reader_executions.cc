@@ -228,7 +228,7 @@ Async<Result<Rows>> ExecutionReader::ReadWindow(Source& source, const ExecutionF
     source.ended = source.below <= source.from;
     if (rows->more)
         source.window = std::max(source.window / 2, Serial{1});
-    else if (rows->kvs.size() < rows_max / 4)
+    else if (rows->kvs.empty() || rows->kvs.size() < rows_max / 4)
         source.window = std::min(source.window, top) * 8;
     co_return rows;
 }
