@@ -1,4 +1,4 @@
-// What a step of a run costs beside a task: CPU of the engine and of the embedded store, and the bytes
+// The cost of a step of a run beside a task: CPU of the engine and of the embedded store, and the bytes
 // of what waits. All else that a task takes (requests, sessions, workers) is left out, so the figures
 // show where a difference comes from; what users pay is bench/flows.py's.
 //

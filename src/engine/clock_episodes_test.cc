@@ -202,7 +202,7 @@ TEST_F(ClockEpisodesTest, ATaskThatWasChangedByAClockAheadFiresFromNowOn) {
     EXPECT_EQ(TaskOf("idle").state.next_at, kBegin + 7h);
 }
 
-// What was missed in an outage is on record. A clock that goes back into that time for a minute fires
+// The due times of an outage are on record. A clock that goes back into that time for a minute fires
 // what is due by it, and nothing of the rest when it is right again.
 TEST_F(ClockEpisodesTest, WhatIsOnRecordAsMissedIsNotMadeUpForAfterAStepBack) {
     At(0s, Put({.id = "minutely",

@@ -110,7 +110,7 @@ std::optional<Explanation> Engine::Explain(const ExecutionId& id, Instant now) c
     if (IsRun(*live) && live->row.status == Status::kRunning) return ExplainRun(*live->flow);
     if (live->waits == Waits::kPinned) return ExplainPinned(live->row);
     if (auto explained = ExplainLocks(*live)) return explained;
-    // What is written may be the time of a clock that was wrong.
+    // The time that is written may be that of a clock that was wrong.
     std::optional<Time> ready_at;
     const bool timed = IsWaiting(live->row.status) && live->waits == Waits::kNothing;
     if (timed && live->armed() && due_.TimeOf(*live) > now.wall) ready_at = due_.TimeOf(*live);

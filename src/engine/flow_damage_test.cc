@@ -10,7 +10,7 @@ using ::testing::HasSubstr;
 
 class FlowDamageTest : public FlowHistory {};
 
-// The row of the child that had its progress is damaged, or gone: nothing that lives is left of the run.
+// The row of the child that had its progress is damaged, or gone: nothing that lives is left of it.
 TEST_F(FlowDamageTest, ARunOfWhichNothingCanBeReadIsFailedAndBringsNobodyDown) {
     At(0ms, Join({.id = "w"}));
     At(1ms, Flow({.workflow = MakeWorkflow({{"a"}}),
@@ -32,7 +32,7 @@ TEST_F(FlowDamageTest, ARunOfWhichNothingCanBeReadIsFailedAndBringsNobodyDown) {
     Until(3h);
 }
 
-// Nobody knows what became of a child that cannot be read, nor whether it had newer progress than another.
+// Nobody knows what became of a child that cannot be read, nor whether it had newer progress.
 TEST_F(FlowDamageTest, ARunWithAChildThatCannotBeReadIsFailed) {
     At(0ms, Join({.id = "w", .capacity = 2}));
     At(1ms, Flow({.workflow = MakeWorkflow({{"a"}, {"b"}, {"c", {"a"}}})}));

@@ -56,7 +56,7 @@ void Account(const FirePlan& plan, FireState& state, Time first, Time last) {
     if (found == state.passed.end()) return Reach(plan, state, first, last);
     const PassedOver whole = *found;
     state.passed.erase(found);
-    // Those before may come yet, if the clock by which these came is ahead.
+    // Due times before may come yet, if the clock by which these came is ahead.
     const auto due = plan.Next(whole.from - kMoment);
     if (due && *due < first) {
         Insert(state, {.from = whole.from, .to = first - kMoment, .missed = whole.missed});

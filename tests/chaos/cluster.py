@@ -1,7 +1,6 @@
 """A whole installation of real processes, and their records."""
 import itertools
 import json
-import os
 import pathlib
 import shutil
 import signal
@@ -40,12 +39,6 @@ SOON_SECONDS = 5
 FINISH_SECONDS = 60  # For what was accepted to end, after the heal.
 
 
-def mutant():
-    """Variables that arm a mutant in our own processes, if tests/mutants asks for one."""
-    armed = os.environ.get("TAKT_MUTANT")
-    return {"TAKT_FAILPOINTS": armed} if armed else {}
-
-
 class Scheduler:
     def __init__(self, cluster, number, variables):
         self.number = number
@@ -58,7 +51,7 @@ class Scheduler:
                           "--node-id", self.node]
         for key, value in {**SETTINGS, **cluster.settings}.items():
             self.arguments += ["--set", f"{key}={value}"]
-        self.folder, self.variables = cluster.folder, {**mutant(), **variables}
+        self.folder, self.variables = cluster.folder, variables
         self.stopped = False  # Whether the test stopped or killed it.
         self.start()
 
@@ -188,8 +181,7 @@ class Cluster:
         else:
             for scheduler in self.schedulers:
                 arguments += ["--server", scheduler.url]
-        self.workers.append(Process(self.folder, name, arguments, {**environment(), **mutant()},
-                                    start_new_session=True))
+        self.workers.append(Process(self.folder, name, arguments, start_new_session=True))
 
     def make_recurring(self, space):
         # Each missed second is to be made up for, so that the records show every one.

@@ -1,7 +1,7 @@
 """The mutants: what each breaks, who has to notice it, and how that one says so.
 
 A name is that of a TAKT_MUTANT in the sources. `sim` are arguments of takt_sim (None: as it comes), `test` a
-program of the build and its filter, `chaos` a store and a fault. `says` is part of what the checker says: one
+program of the build and its filter. `says` is part of what the checker says: one
 that fails for another reason has not noticed this one.
 """
 import dataclasses
@@ -14,15 +14,12 @@ class Mutant:
     says: tuple  # Any of them.
     sim: str | None = None
     test: tuple | None = None  # (program, filter)
-    chaos: tuple | None = None  # (store, fault)
     seeds: int = 400  # Of the simulator, at most.
     sample: bool = True  # Whether ./dev test runs it.
 
     @property
     def by(self):
-        if self.test:
-            return self.test[0]
-        return f"chaos {self.chaos[0]} {self.chaos[1]}" if self.chaos else "takt_sim"
+        return self.test[0] if self.test else "takt_sim"
 
 
 def engine(name, broken, *says, sim="", **more):

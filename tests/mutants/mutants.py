@@ -43,9 +43,6 @@ def say(text):
 def run(command, mutant):
     variables = {name: value for name, value in os.environ.items() if not name.startswith("TAKT_")}
     variables["TAKT_FAILPOINTS"] = f"mutant.{mutant.name}:error"
-    if mutant.chaos:
-        variables = {**variables, "TAKT_MUTANT": variables.pop("TAKT_FAILPOINTS"),
-                     "TAKT_BINARY": str(BUILD / "takt"), "PYTHONDONTWRITEBYTECODE": "1"}
     try:
         ended = subprocess.run(command, capture_output=True, text=True, errors="replace", env=variables,
                                timeout=SECONDS_MAX, check=False, cwd=ROOT)
@@ -60,9 +57,6 @@ def command_of(mutant):
     if mutant.test:
         program, which = mutant.test
         return [BUILD / program, f"--gtest_filter={which}", "--gtest_brief=1"]
-    if mutant.chaos:
-        store, fault = mutant.chaos
-        return [sys.executable, ROOT / "tests/chaos/chaos.py", "--store", store, "--fault", fault]
     return [BUILD / "takt_sim", "--seeds", str(mutant.seeds), *mutant.sim.split()]
 
 
@@ -71,8 +65,6 @@ def read(mutant, text):
     if mutant.test:
         failed = sorted(set(re.findall(r"\[  FAILED  \] (\S+?),? ", text + " ")))
         return ", ".join(name.split(".")[-1].split("/")[0] for name in failed), " ".join(failed) + text
-    if mutant.chaos:
-        return mutant.chaos[1], "\n".join(re.findall(r"VIOLATION (.*)", text))
     found = re.search(r"seed (\d+) FAILED: (.*)", text)
     return (f"seed {found[1]}", found[2]) if found else ("", "")
 

@@ -22,7 +22,7 @@ Execution Of(Execution row, Text type, Text queue) {
 
 }  // namespace
 
-// Whoever wants the newest alone has it at once, also where nothing lives and it ended long ago.
+// A list of the newest alone is there at once, also where nothing lives and it ended long ago.
 TEST_P(StoreConformance, AShortListEndsHoweverLongAgoTheLastExecutionWas) {
     Put({ExecutionChange{Place::kNone, Place::kHistory, Finished(make_.OneOff("old"))}});
     make_.Pass(std::chrono::hours(24 * 365));
