@@ -300,7 +300,7 @@ def redis_promote(cluster):
        stores=("mysql",))
 def mysql_kill_session(cluster):
     lock = "CONCAT('takt:', LEFT(MD5('takt.takt_'), 16), ':', MD5(node))"
-    leader = "takt_leases WHERE partition_id = 0 AND nonce <> 0"
+    leader = "takt.takt_leases WHERE partition_id = 0 AND nonce <> 0"
     for _ in range(3):
         holder = until(lambda: cluster.store.query(f"SELECT IS_USED_LOCK({lock}) FROM {leader}").strip()
                        .replace("NULL", ""), "somebody holds the lock", 30)
