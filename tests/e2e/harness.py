@@ -2,6 +2,7 @@
 
 Every wait polls a condition and has a deadline; nothing sleeps for a fixed time.
 """
+import itertools
 import json
 import os
 import pathlib
@@ -17,6 +18,10 @@ import urllib.request
 TAKT = os.environ.get("TAKT_BINARY", "build/takt")
 # Generous, because machines that run tests are busy; only a failing test waits so long.
 DEADLINE = 30.0
+
+# Of this process: others that run beside it begin elsewhere.
+FIRST_PORT, PORTS = 30_000, 2_700
+NUMBERS = itertools.count(os.getpid() * 61)
 
 # Leases short enough to lose a worker within a test.
 QUICK = ["--set", "scheduler.worker_lease=2s", "--set", "scheduler.heartbeat_interval=500ms",
@@ -37,9 +42,17 @@ def until(condition, what, deadline=DEADLINE):
 
 
 def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+    """Below those that the kernel gives to outgoing connections, and none twice: a server that is started
+    again finds its own free."""
+    for _ in range(PORTS):
+        port = FIRST_PORT + next(NUMBERS) % PORTS
+        with socket.socket() as probe:
+            try:
+                probe.bind(("127.0.0.1", port))
+                return port
+            except OSError:
+                continue
+    raise AssertionError("there is no free port")
 
 
 def environment():

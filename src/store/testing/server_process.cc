@@ -9,12 +9,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <iterator>
-#include <random>
 #include <thread>
 
 #include "base/check.h"
@@ -85,11 +85,12 @@ TempDirectory::~TempDirectory() {
 
 std::uint16_t FreePort() {
     // Below the range from which the kernel picks ports for outgoing connections; so is Redis
-    // Cluster's second port, 10,000 above, which no other server must be given.
-    thread_local std::minstd_rand random{std::random_device{}()};
-    std::uniform_int_distribution<int> ports(10'000, 19'999);
+    // Cluster's second port, 10,000 above, which no other server must be given. Each process has some of
+    // its own, and gives none twice: whoever asked for one may not listen yet.
+    constexpr unsigned kPortsOfOne = 61;
+    static std::atomic<unsigned> next = static_cast<unsigned>(getpid()) * kPortsOfOne;
     for (int tries = 0; tries < 1000; ++tries) {
-        const auto port = static_cast<std::uint16_t>(ports(random));
+        const auto port = static_cast<std::uint16_t>(10'000 + next++ % 10'000);
         const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
         const sockaddr_in address = Loopback(port);
         const bool is_free =
