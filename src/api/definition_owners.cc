@@ -183,9 +183,44 @@ void SendOwn(Call& call, std::size_t changed) {
     call.Json(200, std::move(body));
 }
 
+// An owner's things are deleted when its files no longer have them: so nobody says who owns what they
+// could not delete themselves.
+std::optional<Problem> WhyNotYours(const Call& call, const OwnBody& body) {
+    for (const auto* things : {&body.claim, &body.release}) {
+        for (const Thing& thing : *things) {
+            const bool everywhere = thing.kind == "namespace";
+            if (!everywhere && thing.kind != "alert_rule") continue;
+            const std::string_view where =
+                everywhere ? kEverySpace : std::string_view(call.services().name);
+            if (call.who().May(Permission::kAdmin, where)) continue;
+            return Problem{403, "forbidden",
+                           "only an admin" + std::string(everywhere ? " of all namespaces" : "") +
+                               " says who owns " + thing.kind + " '" + thing.name + "'"};
+        }
+    }
+    return std::nullopt;
+}
+
+// For the audit.
+AuditDocument DocumentOf(const OwnBody& body) {
+    std::string text;
+    JsonWriter json(text);
+    json.BeginObject();
+    for (const auto& [key, things] :
+         {std::pair("claim", &body.claim), std::pair("release", &body.release)}) {
+        json.Key(key).BeginArray();
+        for (const Thing& thing : *things)
+            json.Value(std::string_view(thing.kind + "/" + thing.name));
+        json.EndArray();
+    }
+    json.EndObject();
+    return JsonDocument(std::move(text));
+}
+
 Flow<> OwnDefinitions(Call call) {
     const auto body = ReadBody(call, OwnFields());
     if (!body) co_return call.RefuseRequest(body.error());
+    if (const auto problem = WhyNotYours(call, *body)) co_return call.Refuse(*problem);
     for (int tries = 0; tries < kOwnerTries; ++tries) {
         const auto settings = co_await AskOwners(call);
         if (!settings) co_return call.RefuseAnswer(settings.error());
@@ -195,7 +230,7 @@ Flow<> OwnDefinitions(Call call) {
         const std::size_t changed = puts->size();
         if (changed == 0) co_return SendOwn(call, 0);
         SwapSettings swap = OwnersSwap(std::move(*puts), owners.version);
-        swap.by = ActOf(call, {.target = {"definitions", body->owner}});
+        swap.by = ActOf(call, {.target = {"definitions", body->owner}, .after = DocumentOf(*body)});
         const auto answer = co_await Asked(call, std::move(swap));
         if (answer) co_return SendOwn(call, changed);
         if (answer.error().code != ErrorCode::kConflict) {

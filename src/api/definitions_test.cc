@@ -53,6 +53,33 @@ TEST(Definitions, ATaskIsShownAsAnswersHaveIt) {
     }
 }
 
+// What an owner's files no longer have is deleted by whoever applies them, with that one's rights.
+TEST(Definitions, NobodySaysWhoOwnsWhatTheyCouldNotDelete) {
+    TestScheduler scheduler;
+    const auto token = [&](std::string body, HttpHeaderList headers = {}) {
+        const auto made = scheduler.Post("/api/v1/tokens", std::move(body), std::move(headers));
+        EXPECT_EQ(made.status, 201) << made.body;
+        return HttpHeaderList{{"Authorization", "Bearer " + made.Text("token")}};
+    };
+    const auto all = token(R"({"name": "root", "role": "admin"})");
+    const auto admin = token(R"({"name": "a", "role": "admin", "namespace": "default"})", all);
+    const auto operates = token(R"({"name": "o", "role": "operator"})", all);
+    const auto claim = [](const char* kind, const char* verb = "claim") {
+        return R"({"owner": "plat", ")" + std::string(verb) + R"(": [{"kind": ")" + kind +
+               R"(", "name": "x"}]})";
+    };
+    for (const char* verb : {"claim", "release"}) {
+        EXPECT_EQ(scheduler.Post(kOwned, claim("task", verb), operates).status, 200);
+        EXPECT_EQ(scheduler.Post(kOwned, claim("alert_rule", verb), operates).status, 403);
+        EXPECT_EQ(scheduler.Post(kOwned, claim("alert_rule", verb), admin).status, 200);
+        EXPECT_EQ(scheduler.Post(kOwned, claim("namespace", verb), operates).status, 403);
+        EXPECT_EQ(scheduler.Post(kOwned, claim("namespace", verb), admin).status, 403);
+        EXPECT_EQ(scheduler.Post(kOwned, claim("namespace", verb), all).status, 200);
+    }
+    const auto audit = scheduler.Get("/api/v1/audit?limit=100", all);
+    EXPECT_THAT(audit.body, HasSubstr("namespace/x")) << "what was claimed is told";
+}
+
 TEST(Definitions, AllMistakesAreTold) {
     TestScheduler scheduler;
     const auto fields = [&](const char* kind, const std::string& definition) {

@@ -89,7 +89,7 @@ MUTANTS = [
     # --- Recurring tasks --------------------------------------------------------------------------
     engine("forget_fires", "a fire does not write its task's place", "was accounted for twice",
            "was not written with it", "is no next one"),
-    engine("forget_missed", "what was missed leaves no record", "was lost"),
+    engine("forget_missed", "what was missed leaves no record", "was lost", "was jumped over"),
     engine("forget_downtime", "what was due while nobody led is not even missed", "was jumped over"),
     engine("skip_due_times", "every second due time is passed over", "is no next one", "was lost",
            "is none", "was jumped over", "is passed over for"),

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "model/workflow.h"
 
@@ -201,8 +202,7 @@ void PolicyChecker::CheckDelays(Time wall) const {
 // --- Attempts -----------------------------------------------------------------------------------
 
 // The next attempt must not be decided before the delay is over, by the latest that its leader's clock
-// ever said. A clock that was set back makes that of no use: then the steady time tells, or what was
-// planned, since a commit may come long after it was decided.
+// ever said, by the steady time, and by what was planned.
 void PolicyChecker::CheckRetry(const RowMove& move, const Batch& batch, Time wall_latest,
                                const EngineConfig& config) {
     const Execution& row = move.after;
@@ -213,6 +213,8 @@ void PolicyChecker::CheckRetry(const RowMove& move, const Batch& batch, Time wal
         failed_[row.id] = {world_.now() - std::max(ago, Duration(0)), batch.term.epoch};
     }
     if (!HasBegun(move) || move.redriven || !past || past->end != AttemptEnd::kFailed) return;
+    // Commits tell little of when something was decided, by a clock that was set even less.
+    if (world_.clocks_set > 0) return;
     const Failed failed = failed_[row.id];
     if (past->attempt + 1 != row.attempt || failed.epoch != batch.term.epoch) return;
     const auto& own = row.task->opt().retry;
@@ -294,8 +296,10 @@ void PolicyChecker::OnRelease(const Effects& effects,
 
 void PolicyChecker::CheckDrains(const Batch& batch, const std::vector<RowMove>& moves) {
     const auto before = workers_;
+    std::set<std::string> changed;
     for (const Change& change : batch.changes) {
         if (const auto* put = std::get_if<WorkerPut>(&change)) {
+            changed.insert(put->row.id.text().str());
             KnownWorker& worker = workers_[put->row.id.text().str()];
             worker.status = put->row.status;
             if (!std::exchange(worker.online, true)) worker.free_since = world_.now();
@@ -307,7 +311,8 @@ void PolicyChecker::CheckDrains(const Batch& batch, const std::vector<RowMove>& 
         const auto was = before.find(name);
         const auto is = workers_.find(name);
         if (was == before.end() || is == workers_.end()) continue;
-        // A worker that is set aside by the same batch may have been given it just before.
+        // A worker that is set aside by the same batch, perhaps once more, was given it just before.
+        if (changed.contains(name)) continue;
         const auto set_aside = [](const KnownWorker& worker) {
             return worker.status == WorkerStatus::kDraining ||
                    worker.status == WorkerStatus::kMaintenance;

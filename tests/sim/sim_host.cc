@@ -77,6 +77,7 @@ bool SimHost::well() const {
 
 void SimHost::SetClock(Duration offset) {
     world_.Note(name_, "has its clock set");
+    ++world_.clocks_set;
     clock_set_[world_.now()] = offset;
     wall_offset_ = offset;
 }

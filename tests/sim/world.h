@@ -34,6 +34,8 @@ class World {
   public:
     World(std::uint64_t seed, bool trace) : random_(SeedOf(seed)), trace_(trace) {}
 
+    std::size_t clocks_set = 0;  // How often the clock of a host was.
+
     Steady now() const { return now_; }
     // The time of a clock that is right.
     Time wall() const {
