@@ -19,7 +19,7 @@ from stores import EtcdOfThree, Redis, free_port
 CLUSTERED = ("redis", "etcd", "mysql")
 EVERY = (*CLUSTERED, "embedded")
 # The pass of a fail point at which it acts: the load is under way by then.
-PASSES = 150
+PASSES = 400
 
 
 @dataclasses.dataclass
