@@ -298,6 +298,9 @@ void PolicyChecker::CheckDrains(const Batch& batch, const std::vector<RowMove>& 
     const auto before = workers_;
     std::set<std::string> changed;
     for (const Change& change : batch.changes) {
+        if (const auto* gone = std::get_if<WorkerDelete>(&change)) {
+            changed.insert(gone->id.text().str());
+        }
         if (const auto* put = std::get_if<WorkerPut>(&change)) {
             changed.insert(put->row.id.text().str());
             KnownWorker& worker = workers_[put->row.id.text().str()];
