@@ -85,8 +85,8 @@ TempDirectory::~TempDirectory() {
 
 std::uint16_t FreePort() {
     // Below the range from which the kernel picks ports for outgoing connections; so is Redis
-    // Cluster's second port, 10,000 above, which no other server must be given. Each process has some of
-    // its own, and gives none twice: whoever asked for one may not listen yet.
+    // Cluster's second port, 10,000 above, which no other server must be given. Each process has some
+    // of its own, and gives none twice: whoever asked for one may not listen yet.
     constexpr unsigned kPortsOfOne = 61;
     static std::atomic<unsigned> next = static_cast<unsigned>(getpid()) * kPortsOfOne;
     for (int tries = 0; tries < 1000; ++tries) {
