@@ -248,6 +248,7 @@ Lost means: acknowledged, and gone; [guarantees.md](guarantees.md) has the detai
 ./dev report
 ```
 
+Outcomes stay in their files until they are made again: those of chaos and soak here are of commits before this one.
 A seed means the same only in the same commit. `sim` and `chaos` add to their files, the others replace them.
 """
 
