@@ -5,7 +5,7 @@
 namespace takt::internal {
 namespace {
 
-constexpr std::array<AlertMetric, 17> kMetrics = {{
+constexpr std::array<AlertMetric, 18> kMetrics = {{
     {"task_failure_rate", "ratio",
      "Of the executions that ended in the last five minutes, the part that failed for good.",
      AlertSubject::kAll, kAlertWindow},
@@ -40,6 +40,10 @@ constexpr std::array<AlertMetric, 17> kMetrics = {{
     {"store_commit_p99_seconds", "seconds",
      "How long the store takes for a commit; 99 of 100 in the last minutes are below.",
      AlertSubject::kAll, kAlertWindow},
+    {kStoreUsedMetric, "ratio",
+     "Part of what the store may hold that is in use: of etcd's quota, of Redis' maxmemory, of the "
+     "disk. Of the namespace default alone, since the store is one for all; none if it has no "
+     "bound."},
     {"clock_jump_seconds", "seconds",
      "By how much the leader's wall clock was set in the last hour, forward or back; 0 if it was "
      "not, or by less than a minute."},

@@ -32,6 +32,7 @@ constexpr Duration kAlertWindow = std::chrono::minutes(5);
 
 constexpr std::string_view kLatenessMetric = "run_lateness_seconds";
 constexpr std::string_view kFailedRunsMetric = "task_failed_runs";
+constexpr std::string_view kStoreUsedMetric = "store_used_ratio";
 
 std::span<const AlertMetric> AlertMetrics();
 // Null if there is none of that name.

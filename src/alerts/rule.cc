@@ -245,6 +245,14 @@ std::vector<AlertRule> BuiltinRules() {
          .threshold = 0,
          .duration = 0s,
          .severity = Severity::kWarning,
+         .origin = RuleOrigin::kBuiltin},
+        {.name = "store_nearly_full",
+         .description = "The store is nearly full; soon no new task is taken.",
+         .metric = std::string(kStoreUsedMetric),
+         .comparison = Comparison::kAbove,
+         .threshold = 0.85,
+         .duration = 0s,
+         .severity = Severity::kCritical,
          .origin = RuleOrigin::kBuiltin}};
 }
 

@@ -67,7 +67,7 @@ Result<AlertRule> DecodeRule(std::string_view name, std::string_view value);
 Result<AlertRule> RuleOf(const std::map<std::string, std::string>& fields);
 
 // high_task_failure_rate and no_online_workers, as the users of other schedulers know them,
-// run_missed_or_late and clock_was_set.
+// run_missed_or_late, clock_was_set and store_nearly_full.
 std::vector<AlertRule> BuiltinRules();
 
 }  // namespace takt::internal

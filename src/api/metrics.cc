@@ -1,6 +1,7 @@
 // Metrics: as JSON for people and the console, as text for Prometheus.
 #include <map>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "alerts/alerts.h"
@@ -9,6 +10,7 @@
 #include "api/resources.h"
 #include "api/services.h"
 #include "metrics/meters.h"
+#include "store/store_room.h"
 
 namespace takt::internal {
 namespace {
@@ -43,6 +45,10 @@ void GetMetrics(Call call) {
 MeterExtras ExtrasOf(Services& services) {
     MeterExtras extras;
     extras.event_watchers = services.events.watchers();
+    if (const std::optional<StoreRoom> room = RoomOf(services.store)) {
+        extras.store_bytes = room->bytes;
+        extras.store_bytes_max = room->bytes_max;
+    }
     std::map<std::pair<std::string_view, std::string_view>, std::uint64_t> counts;
     for (const Severity severity : {Severity::kInfo, Severity::kWarning, Severity::kCritical}) {
         for (const AlertState state : {AlertState::kPending, AlertState::kFiring}) {

@@ -43,6 +43,8 @@ struct MeterExtras {
     std::vector<AlertCount> alerts;
     std::vector<ChannelCount> channels;
     std::size_t event_watchers = 0;
+    std::uint64_t store_bytes = 0;      // 0: not told.
+    std::uint64_t store_bytes_max = 0;  // 0: not told, or there is no bound.
 };
 
 class SpanExporter;

@@ -247,6 +247,8 @@ std::string MetersText(const std::vector<MeterReading>& readings) {
     Families to;
     const Instant now = ReadClocks();
     AddProcess(to, readings.front().status, now.wall);
+    to.Gauge("takt_store_bytes", double(readings.front().extras.store_bytes));
+    to.Gauge("takt_store_bytes_max", double(readings.front().extras.store_bytes_max));
     const Meters::State& process = *readings.front().meters->state_;
     const SpanExporter* spans = process.exporter;
     to.Counter("takt_spans_exported_total", spans ? double(spans->exported()) : 0);

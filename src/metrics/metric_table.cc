@@ -90,6 +90,12 @@ constexpr MetricDescription kTable[] = {
      "From sending a batch to the store to its answer, repetitions included."},
     {"takt_store_commit_changes", kHistogram, "namespace", "Rows that a batch changes."},
     {"takt_store_trouble", kGauge, "namespace", "1 while the store cannot be written to."},
+    {"takt_store_bytes", kGauge, "",
+     "What is stored, as the store counts: etcd's space in use, Redis' memory, the files; 0 if it "
+     "does not tell."},
+    {"takt_store_bytes_max", kGauge, "",
+     "What may be stored: etcd's quota, maxmemory, the disk; 0 if there is no bound or it is not "
+     "known."},
     {"takt_http_requests_total", kCounter, "namespace,status", "Requests by class of status."},
     {"takt_spans_exported_total", kCounter, "", "Spans that the collector of traces took."},
     {"takt_spans_dropped_total", kCounter, "",

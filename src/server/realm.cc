@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "alerts/store_reading.h"
 #include "base/log.h"
 #include "base/random.h"
 #include "takt/version.h"
@@ -184,8 +185,10 @@ Result<void> Realm::MakeAlerts() {
         AlertsConfig{.enabled = ground_.config.alerts.enabled,
                      .interval = ground_.config.alerts.interval,
                      .rules = rules},
-        [meters = meters_.get()](const Engine& engine, Instant now, AlertReadings& readings) {
-            meters->Read(engine, now, readings);
+        [this](const Engine& engine, Instant now, AlertReadings& readings) {
+            meters_->Read(engine, now, readings);
+            // The store is one for all: its operators are told, not every team.
+            if (name_ == kDefaultNamespace) ReadStoreRoom(ground_.store, readings);
         });
     follower_watch_ = std::make_unique<FollowerWatch>(
         runtime_, rows_, *delivery_,

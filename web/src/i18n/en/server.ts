@@ -77,6 +77,7 @@ export const server = {
     'metric.queue_oldest_wait_seconds': 'Longest wait in the queue, in seconds',
     'metric.run_lateness_seconds': 'How late its last due run is, in seconds',
     'metric.store_commit_p99_seconds': 'Time that the store takes for a commit, P99, in seconds',
+    'metric.store_used_ratio': 'Part of what the store may hold that is in use',
     'metric.task_dispatch_failure_rate': 'Share of attempts lost with their worker in the last five minutes',
     'metric.task_failed_runs': 'Runs of the task that failed for good in the last five minutes',
     'metric.task_failure_rate': 'Share of executions that failed for good in the last five minutes',
@@ -157,4 +158,5 @@ export const server = {
     'rule.high_task_failure_rate': 'More than a tenth of the executions fail.',
     'rule.no_online_workers': 'Nobody is there to run anything.',
     'rule.run_missed_or_late': 'A run of a recurring task did not happen, or began later than allowed.',
+    'rule.store_nearly_full': 'The store is nearly full; soon no new task is taken.',
 };

@@ -66,6 +66,7 @@ export const server = {
     'metric.queue_oldest_wait_seconds': '队列中最久的等待时间（秒）',
     'metric.run_lateness_seconds': '最近一次到期运行的延迟（秒）',
     'metric.store_commit_p99_seconds': '存储提交耗时 P99（秒）',
+    'metric.store_used_ratio': '存储已用的部分',
     'metric.task_dispatch_failure_rate': '最近五分钟随工作节点丢失的尝试占比',
     'metric.task_failed_runs': '该任务最近五分钟内最终失败的次数',
     'metric.task_failure_rate': '最近五分钟最终失败的执行占比',
@@ -144,4 +145,5 @@ export const server = {
     'rule.high_task_failure_rate': '超过十分之一的执行失败。',
     'rule.no_online_workers': '没有工作节点可以运行任务。',
     'rule.run_missed_or_late': '周期性任务的某次运行没有发生，或开始得过晚。',
+    'rule.store_nearly_full': '存储快满了；很快将不再接收新任务。',
 };
