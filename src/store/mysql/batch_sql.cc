@@ -49,7 +49,10 @@ class Executions {
 
   private:
     static Frame Delete(const std::string& table) {
-        return {"DELETE FROM " + table + " WHERE serial IN (", ",", ")", true};
+        return {fmt::format("DELETE gone FROM {}", kSerialsBegin), ",",
+                fmt::format("{} STRAIGHT_JOIN {} AS gone ON gone.serial = named.serial",
+                            kSerialsEnd, table),
+                true};
     }
 
     Statement delete_live_, delete_history_;
@@ -214,13 +217,17 @@ class Composer {
         for (std::size_t begin = 0; begin < serials.size(); begin += kRowsMax) {
             const std::size_t count = std::min(kRowsMax, serials.size() - begin);
             const std::string list =
-                fmt::format("{}", fmt::join(std::span(serials).subspan(begin, count), ","));
+                fmt::format("{}{}{}", kSerialsBegin,
+                            fmt::join(std::span(serials).subspan(begin, count), ","), kSerialsEnd);
             packets_.Add(
-                fmt::format("DELETE gone FROM {0}{1} AS old STRAIGHT_JOIN {0}logs AS gone "
-                            "ON gone.execution = old.id WHERE old.serial IN ({2})",
+                fmt::format("DELETE gone FROM {2} STRAIGHT_JOIN {0}{1} AS old ON "
+                            "old.serial = named.serial STRAIGHT_JOIN {0}logs AS gone "
+                            "ON gone.execution = old.id",
                             prefix_, table, list));
             packets_.Add(
-                fmt::format("DELETE FROM {}{} WHERE serial IN ({})", prefix_, table, list));
+                fmt::format("DELETE gone FROM {2} STRAIGHT_JOIN {0}{1} AS gone ON "
+                            "gone.serial = named.serial",
+                            prefix_, table, list));
         }
     }
 

@@ -38,7 +38,7 @@ TEST_F(BatchSqlTest, ABatchIsOnePacketWithOneStatementForEachKind) {
     EXPECT_EQ(CountOf("INSERT INTO p_live", packet), 1u);
     EXPECT_EQ(CountOf("INSERT INTO p_history", packet), 1u);
     EXPECT_EQ(CountOf("UPDATE p_live", packet), 1u);
-    EXPECT_EQ(CountOf("DELETE FROM p_live", packet), 1u);
+    EXPECT_EQ(CountOf("STRAIGHT_JOIN p_live AS gone", packet), 1u);
     // The fence, the update and the deletion are checked.
     EXPECT_EQ(CountOf("ROW_COUNT()=1,", packet), 1u);
     EXPECT_EQ(CountOf("ROW_COUNT()=3,", packet), 2u);
@@ -57,7 +57,7 @@ TEST_F(BatchSqlTest, APurgeComesLast) {
                      "p_", 1 << 20, plan);
 
     const std::string& packet = sql.packets.at(0);
-    constexpr const char* kPurge = "DELETE FROM p_history WHERE serial IN (1)";
+    constexpr const char* kPurge = "STRAIGHT_JOIN p_history AS old";
     EXPECT_LT(packet.find("INSERT INTO p_live"), packet.find(kPurge));
     EXPECT_EQ(CountOf(kPurge, packet), 1u);
     EXPECT_EQ(CountOf("DELETE FROM p_events WHERE serial >= 5 AND serial < 9", packet), 1u);
@@ -71,8 +71,8 @@ TEST_F(BatchSqlTest, APlannedPurgeDeletesWhatThePlanNames) {
                                       "p_", 1 << 20, plan);
 
     const std::string& packet = sql.packets.at(0);
-    EXPECT_EQ(CountOf("DELETE FROM p_7_child_history WHERE serial IN (", packet), 2u);
-    EXPECT_EQ(CountOf("DELETE FROM p_7_history WHERE serial IN (1,2)", packet), 1u);
+    EXPECT_EQ(CountOf("STRAIGHT_JOIN p_7_child_history AS gone", packet), 2u);
+    EXPECT_EQ(CountOf("STRAIGHT_JOIN p_7_history AS gone", packet), 1u);
     EXPECT_EQ(CountOf("p_7_logs", packet), 3u);
     EXPECT_EQ(CountOf("finished_at_ms <", packet), 0u);
     EXPECT_EQ(CountOf("UPDATE p_terms", packet), 1u) << "the fence is everybody's";

@@ -1,4 +1,7 @@
 // How the server answers the lists: by an index from the cursor on, whatever the table holds.
+#include <sstream>
+
+#include "store/mysql/batch_sql.h"
 #include "store/mysql/reader.h"
 #include "store/mysql/store_fixture.h"
 
@@ -69,6 +72,46 @@ TEST_F(MysqlQueryPlanTest, NoListSortsAndEveryIndexedFilterUsesItsIndex) {
             EXPECT_FALSE(plan.Next()) << text;
         }
     }
+}
+
+// While a backup reads an old state, a table that looks small to the server holds all that was deleted
+// since: no change may look through it.
+TEST_F(MysqlQueryPlanTest, NoChangeOfAFewRowsScansATableHoweverSmallItLooks) {
+    ASSERT_TRUE(Open());
+    std::vector<Change> changes = {Purge{make_.now(), {}, 1000}};
+    PurgePlan plan;
+    for (int i = 0; i < 40; ++i) {
+        const std::string id = std::to_string(i);
+        changes.push_back(ExecutionChange{Place::kLive, Place::kLive,
+                                          conformance::Scheduled(make_.OneOff("go-" + id), "w")});
+        changes.push_back(ExecutionChange{Place::kLive, Place::kHistory,
+                                          conformance::Finished(make_.OneOff("end-" + id))});
+        plan.roots.push_back(Serial(i + 1) << 22);
+        plan.children.push_back(Serial(i + 1) << 22);
+    }
+    Connection root = database_.Root();
+    for (const char* table : {"takt_live", "takt_history", "takt_child_history"}) {
+        root.Run(
+            fmt::format("INSERT INTO {0} (serial, id, task_name, type, queue, origin, status) "
+                        "SELECT seq << 22, CONCAT('e-', seq), 'n', 'mail', 'default', 'once', "
+                        "'failed' FROM seq_1_to_50;ANALYZE TABLE {0}",
+                        table));
+    }
+    const BatchSql sql = MakeBatchSql(*MakeBatch({0, 3, 77}, 5, changes), "takt_", 1 << 20, plan);
+    Connection connection(database_.options());
+    std::size_t explained = 0;
+    std::istringstream statements(sql.packets.at(0));
+    for (std::string text; std::getline(statements, text, ';');) {
+        if (!text.starts_with("UPDATE") && !text.starts_with("DELETE")) continue;
+        Rows rows = connection.Query("EXPLAIN " + text);
+        while (rows.Next()) {
+            if (rows.Bytes(2) == "named") continue;
+            EXPECT_FALSE(rows.Bytes(5).empty()) << rows.Bytes(2) << " is scanned by " << text;
+            EXPECT_NE(rows.Bytes(3), "index") << text;
+            ++explained;
+        }
+    }
+    EXPECT_EQ(explained, 9u) << sql.packets.at(0);
 }
 
 }  // namespace

@@ -204,8 +204,8 @@ void Reader::ReadGroup(Connection& connection, const ExecutionFilter& filter,
         if (children ? !filter.parent && !filter.children : filter.parent.has_value()) continue;
         if (!packet.empty()) packet += ';';
         packet += fmt::format(
-            "SELECT {0} FROM {1}live WHERE serial IN ({2});"
-            "SELECT {0} FROM {1}history WHERE serial IN ({2})",
+            "SELECT {0} FROM {1}live FORCE INDEX (PRIMARY) WHERE serial IN ({2});"
+            "SELECT {0} FROM {1}history FORCE INDEX (PRIMARY) WHERE serial IN ({2})",
             sql::kExecutionColumns,
             TablePrefix(options_.prefix, filter.partition) + (children ? "child_" : ""),
             fmt::join(group, ","));
