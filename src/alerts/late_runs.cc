@@ -1,6 +1,7 @@
 #include "alerts/late_runs.h"
 
 #include <algorithm>
+#include <set>
 
 namespace takt::internal {
 namespace {
@@ -56,39 +57,49 @@ void LateRuns::Adopt(const Text& task, Time due, Duration late) {
 }
 
 void LateRuns::Read(const Engine& engine, Time now, AlertReadings& readings) {
-    std::erase_if(slips_, [&](const auto& item) { return !engine.FindTask(TaskId(item.first)); });
-    engine.ForEachTask([&](const TaskView& task) {
-        const TaskRow& row = task.row;
-        const FireState& state = row.state;
-        const Text& id = row.task->id.text();
-        if (state.paused) {
-            slips_.erase(id);
-            return;
-        }
-        AlertReading worst;
-        const auto consider = [&](Time due, Duration late, std::string_view what) {
-            if (late < kLateMin || Seconds(late) <= worst.value) return;
-            worst = ReadingOf(*row.task, due, late, what);
-        };
-        if (state.next_at != Time{} && state.next_at < now) {
-            consider(state.next_at, now - state.next_at, "was not fired");
-        }
-        for (const Execution* run : task.runs) {
-            if (run->origin != Origin::kFire || run->attempt > 1 || run->started_at != Time{})
-                continue;
-            consider(run->scheduled_at, now - run->ready_at, "has not begun");
-        }
-        if (const auto slip = slips_.find(id); slip != slips_.end()) {
-            const auto& [due, late] = slip->second;
-            if (late > Duration(0)) {
-                consider(due, late, "began " + FormatDuration(late) + " late");
-                worst.settled = worst.occasion == due;
-            } else {
-                consider(due, now - due, "did not happen");
-            }
-        }
-        if (worst.value > 0) readings.push_back(std::move(worst));
+    // A task with nothing under way, due or slipped is not late: there may be a million of them.
+    std::set<Text, std::less<>> judged;
+    const auto judge = [&](const TaskView& task) {
+        if (judged.insert(task.row.task->id.text()).second) Judge(task, now, readings);
+    };
+    const auto first = static_cast<std::ptrdiff_t>(readings.size());
+    std::erase_if(slips_, [&](const auto& item) {
+        const auto task = engine.FindTask(TaskId(item.first));
+        if (!task || task->row.state.paused) return true;
+        judge(*task);
+        return false;
     });
+    engine.ForEachAwaited(now, judge);
+    std::sort(readings.begin() + first, readings.end(),
+              [](const AlertReading& a, const AlertReading& b) { return a.subject < b.subject; });
+}
+
+void LateRuns::Judge(const TaskView& task, Time now, AlertReadings& readings) const {
+    const TaskRow& row = task.row;
+    const FireState& state = row.state;
+    if (state.paused) return;
+    AlertReading worst;
+    const auto consider = [&](Time due, Duration late, std::string_view what) {
+        if (late < kLateMin || Seconds(late) <= worst.value) return;
+        worst = ReadingOf(*row.task, due, late, what);
+    };
+    if (state.next_at != Time{} && state.next_at < now) {
+        consider(state.next_at, now - state.next_at, "was not fired");
+    }
+    for (const Execution* run : task.runs) {
+        if (run->origin != Origin::kFire || run->attempt > 1 || run->started_at != Time{}) continue;
+        consider(run->scheduled_at, now - run->ready_at, "has not begun");
+    }
+    if (const auto slip = slips_.find(row.task->id.text()); slip != slips_.end()) {
+        const auto& [due, late] = slip->second;
+        if (late > Duration(0)) {
+            consider(due, late, "began " + FormatDuration(late) + " late");
+            worst.settled = worst.occasion == due;
+        } else {
+            consider(due, now - due, "did not happen");
+        }
+    }
+    if (worst.value > 0) readings.push_back(std::move(worst));
 }
 
 void LateRuns::ReadRows(const std::vector<TaskRow>& rows, Time now, Duration grace,

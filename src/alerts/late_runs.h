@@ -47,6 +47,9 @@ class LateRuns {
         Time due{};
         Duration late{0};  // How late it began; 0: it did not happen, and gets later.
     };
+    // The task's reading, if it is late.
+    void Judge(const TaskView& task, Time now, AlertReadings& readings) const;
+
     std::map<Text, Slip, std::less<>> slips_;  // By task.
 };
 

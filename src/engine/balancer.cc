@@ -49,6 +49,7 @@ class Turns {
 
 class LeastTasks final : public Balancer {
   public:
+    bool needs_all() const override { return false; }
     std::size_t Pick(const Execution&, std::uint64_t lane,
                      std::span<const Choice> choices) override {
         return turns_.Least(lane, choices, [](const Choice& choice) { return choice.busy; });
@@ -60,6 +61,7 @@ class LeastTasks final : public Balancer {
 
 class RoundRobin final : public Balancer {
   public:
+    bool needs_all() const override { return false; }
     std::size_t Pick(const Execution&, std::uint64_t lane,
                      std::span<const Choice> choices) override {
         return turns_.Least(lane, choices, [](const Choice&) { return 0; });
@@ -102,6 +104,7 @@ class RandomChoice final : public Balancer {
   public:
     explicit RandomChoice(Random& random) : random_(random) {}
 
+    bool needs_all() const override { return false; }
     std::size_t Pick(const Execution&, std::uint64_t, std::span<const Choice> choices) override {
         return random_.Below(choices.size());
     }
@@ -139,6 +142,7 @@ class ConsistentHash final : public Balancer {
 // By the connections that workers report; one that reports none is taken by its tasks.
 class LeastConnections final : public Balancer {
   public:
+    bool needs_all() const override { return false; }
     std::size_t Pick(const Execution&, std::uint64_t lane,
                      std::span<const Choice> choices) override {
         return turns_.Least(lane, choices, [](const Choice& choice) {
@@ -153,6 +157,7 @@ class LeastConnections final : public Balancer {
 // The one with the most room.
 class CapacityBased final : public Balancer {
   public:
+    bool needs_all() const override { return false; }
     std::size_t Pick(const Execution&, std::uint64_t lane,
                      std::span<const Choice> choices) override {
         return turns_.Least(lane, choices, [](const Choice& choice) {
@@ -192,6 +197,7 @@ class Sticky final : public Balancer {
 // By what the machine under the worker has left: processor first, then memory, then room for tasks.
 class ResourceAware final : public Balancer {
   public:
+    bool needs_all() const override { return false; }
     std::size_t Pick(const Execution&, std::uint64_t lane,
                      std::span<const Choice> choices) override {
         return turns_.Least(lane, choices, [](const Choice& choice) {

@@ -24,6 +24,9 @@ class Balancer {
   public:
     virtual ~Balancer() = default;
 
+    // Whether it must be shown all choices. Else, of very many, those next in turn will do.
+    virtual bool needs_all() const { return true; }
+
     // The index of the chosen one. `lane` tells apart streams of executions that ask for different
     // things of a worker. REQUIRES: choices are not empty and sorted by `order`.
     virtual std::size_t Pick(const Execution& execution, std::uint64_t lane,

@@ -1,5 +1,8 @@
 #include "engine/chooser.h"
 
+#include <algorithm>
+#include <cstdint>
+#include <span>
 #include <string>
 
 #include "base/check.h"
@@ -9,6 +12,10 @@ namespace {
 
 // Before the name of a strategy of the embedding program's, where it is stored.
 constexpr std::string_view kCustomPrefix = "custom:";
+
+// Workers that a strategy is shown, if it need not see all: the best of so many is nearly as good as
+// the best of ten thousand, and found in a microsecond.
+constexpr std::size_t kShownMax = 64;
 
 }  // namespace
 
@@ -30,19 +37,41 @@ void Chooser::Restore(const Text& value) {
 }
 
 Slot& Chooser::Choose(const Execution& execution, const Lane& lane) {
+    Balancer& balancer = BalancerFor(execution.task->opt());
+    const std::size_t shown = balancer.needs_all() ? SIZE_MAX : kShownMax;
+    FindChoices(lane, shown);
+    TAKT_CHECK(choices_.size() == std::min<std::size_t>(lane.free, shown) && !choices_.empty());
+    // Also if there is only one: a sticky task stays with the worker it was given to.
+    const std::size_t index = balancer.Pick(execution, lane.number, choices_);
+    TAKT_CHECK(index < choices_.size());
+    last_ = choices_[index].order;
+    return *choices_slots_[index];
+}
+
+// Those with room, in the order in which they joined. Of more than `count_max` those whose turn is
+// next, so that all have theirs.
+void Chooser::FindChoices(const Lane& lane, std::size_t count_max) {
     choices_.clear();
     choices_slots_.clear();
-    for (Slot* slot : lane.pool) {
-        if (!slot->can_take) continue;
-        choices_.push_back({&slot->row, &slot->load, slot->busy(), slot->order});
-        choices_slots_.push_back(slot);
+    const auto add = [&](std::span<Slot* const> slots) {
+        for (Slot* slot : slots) {
+            if (choices_slots_.size() == count_max) return;
+            if (slot->can_take) choices_slots_.push_back(slot);
+        }
+    };
+    const std::span<Slot* const> pool(lane.pool);
+    if (lane.free <= count_max) {
+        add(pool);
+    } else {
+        const auto next = std::ranges::upper_bound(pool, last_, {}, &Slot::order);
+        const auto before = static_cast<std::size_t>(next - pool.begin());
+        add(pool.subspan(before));
+        add(pool.first(before));
+        std::ranges::sort(choices_slots_, {}, &Slot::order);
     }
-    TAKT_CHECK(choices_.size() == lane.free && !choices_.empty());
-    // Also if there is only one: a sticky task stays with the worker it was given to.
-    const std::size_t index =
-        BalancerFor(execution.task->opt()).Pick(execution, lane.number, choices_);
-    TAKT_CHECK(index < choices_.size());
-    return *choices_slots_[index];
+    for (const Slot* slot : choices_slots_) {
+        choices_.push_back({&slot->row, &slot->load, slot->busy(), slot->order});
+    }
 }
 
 Balancer& Chooser::BalancerFor(const TaskOptions& options) {

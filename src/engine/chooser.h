@@ -48,12 +48,14 @@ class Chooser {
 
   private:
     Balancer& BalancerFor(const TaskOptions& options);
+    void FindChoices(const Lane& lane, std::size_t count_max);
 
     const EngineConfig& config_;
     Random& random_;
     Strategy strategy_;
     Text strategy_name_;
     std::map<std::pair<Strategy, Text>, std::unique_ptr<Balancer>> balancers_;
+    std::uint64_t last_ = 0;            // The worker that was chosen last.
     std::vector<Choice> choices_;       // Scratch.
     std::vector<Slot*> choices_slots_;  // Scratch.
 };

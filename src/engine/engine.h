@@ -97,13 +97,13 @@ class Engine {
     std::vector<WorkerView> Workers() const { return WorkersAfter(Text(), SIZE_MAX); }
     std::vector<HeldView> HandOf(const WorkerId& id) const;
     std::optional<TaskView> FindTask(const TaskId& id) const;
-    void ForEachTask(const std::function<void(const TaskView&)>& visit) const;  // By id.
+    // The recurring tasks that may be late: that have runs or should have, each once or twice.
+    void ForEachAwaited(Time now, const std::function<void(const TaskView&)>& visit) const;
     // The tasks that fire next, in that order; at most so many. Costs no more with a million tasks.
     std::vector<TaskRow> NextFires(std::size_t count_max) const;
     // Why an execution has not started or is not finished; nothing if the engine does not hold it.
     std::optional<Explanation> Explain(const ExecutionId& id, Instant now) const;
-    // Why a recurring task does not run, what waits in a queue does not start, a worker gets nothing;
-    // nothing if there is none of that name.
+    // The same of a recurring task, of what waits in a queue, of a worker that gets nothing.
     std::optional<Explanation> ExplainTask(const TaskId& id, Instant now) const;
     std::optional<Explanation> ExplainQueue(const Text& name) const;
     std::optional<Explanation> ExplainWorker(const WorkerId& id) const;
@@ -115,8 +115,7 @@ class Engine {
     LockCounts lock_counts() const { return locks_.counts(); }
     // So much was given out in this term that it must end: another one has fresh numbers.
     bool worn_out() const { return locks_.worn_out(); }
-    // How far a running attempt says it is; null if it said nothing.
-    const ProgressView* FindProgress(const ExecutionId& id) const;
+    const ProgressView* FindProgress(const ExecutionId& id) const;  // Null if it told of none.
     std::size_t live_count() const { return live_.size(); }
     std::size_t limit_count() const { return holds_.limit_count(); }  // That are remembered.
     std::size_t count(Status status) const { return counts_[static_cast<std::size_t>(status)]; }
@@ -413,6 +412,7 @@ class Engine {
     TimerHeap<Live, Steady> overdue_;  // Attempts and their timeouts.
     TimerHeap<Slot, Steady> leases_;
     TimerHeap<Recurring, Time> fires_;
+    std::vector<Recurring*> at_work_;  // Those that have runs, deleted ones too.
     TimerHeap<Queue, Steady> queue_paces_;
     std::deque<Slot*> unfinished_;    // Workers with more to be done for them than one step may do.
     std::deque<TaskId> replacing_;    // Tasks whose newest run takes the place of others.

@@ -12,9 +12,6 @@
 namespace takt::internal {
 namespace {
 
-// How long until due times that cannot be found (tzdata is missing) are looked for again.
-constexpr Duration kPlanRetry{60'000};
-
 // A last due time further ahead than this is a clock's mistake that an operator has to see mended.
 constexpr Duration kFarAhead{24 * 3'600'000};
 

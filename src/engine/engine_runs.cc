@@ -149,6 +149,10 @@ Recurring& Engine::OwnerOf(const TaskPtr& task) {
 void Engine::Link(Live& live, Recurring& recurring) {
     live.recurring = &recurring;
     live.run = static_cast<std::uint32_t>(recurring.runs.size());
+    if (recurring.runs.empty()) {
+        recurring.at_work = static_cast<std::uint32_t>(at_work_.size());
+        at_work_.push_back(&recurring);
+    }
     recurring.runs.push_back(&live);
     recurring.forced += live.forced ? 1 : 0;
     if (!recurring.turns) {
@@ -177,6 +181,9 @@ void Engine::OnRunEnded(Live& live) {
     recurring.forced -= live.forced ? 1 : 0;
     if (live.has_turn) holds_.ReturnTurn(*recurring.turns);
     if (!recurring.runs.empty()) return;
+    at_work_.back()->at_work = recurring.at_work;
+    at_work_[recurring.at_work] = at_work_.back();
+    at_work_.pop_back();
     holds_.Forget(*recurring.turns);
     recurring.turns.reset();
     if (recurring.deleted) {

@@ -90,8 +90,12 @@ std::optional<TaskView> Engine::FindTask(const TaskId& id) const {
     return ViewOf(*found->second);
 }
 
-void Engine::ForEachTask(const std::function<void(const TaskView&)>& visit) const {
-    for (const auto& [id, recurring] : tasks_) visit(ViewOf(*recurring));
+void Engine::ForEachAwaited(Time now, const std::function<void(const TaskView&)>& visit) const {
+    for (const Recurring* recurring : at_work_) {
+        if (!recurring->deleted) visit(ViewOf(*recurring));
+    }
+    // One whose due times cannot be found is tried again later than it was due.
+    fires_.ForEachUntil(now + kPlanRetry, [&](const Recurring& due) { visit(ViewOf(due)); });
 }
 
 std::vector<TaskRow> Engine::NextFires(std::size_t count_max) const {

@@ -72,8 +72,11 @@ void Engine::On(Attach& attach) {
     slot.leaving = slot.gone = false;
     sessions_[attach.session] = &slot;
     leases_.Set(slot, now_.steady + config_.worker_lease, slot.order);
-    LeaveLanes(slot);
-    FindLanes(slot);
+    // After a takeover all workers come at once, as they were.
+    if (is_new || !SameOffer(before, slot.row)) {
+        LeaveLanes(slot);
+        FindLanes(slot);
+    }
     DoubtHand(slot, !same_process);
     ReconcileHand(slot, attach.holding);
     draft_.PutWorker(slot.mark, slot.row);
@@ -203,7 +206,7 @@ void Engine::FindLanes(Slot& slot) {
 
 void Engine::LeaveLanes(Slot& slot) {
     for (Lane* lane : slot.lanes) {
-        std::erase(lane->pool, &slot);
+        lane->pool.erase(std::ranges::lower_bound(lane->pool, slot.order, {}, &Slot::order));
         lane->free -= slot.can_take ? 1 : 0;
     }
     slot.lanes.clear();

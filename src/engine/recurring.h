@@ -13,12 +13,16 @@
 
 namespace takt::internal {
 
+// How long until due times that cannot be found (tzdata is missing) are looked for again.
+constexpr Duration kPlanRetry{60'000};
+
 // Waits in the timer heap for its next due time. A million of them may do so: what only a running
 // one needs is not here.
 struct Recurring : Timer {
     TaskRow row;
     std::unique_ptr<Hold> turns;  // Sequential mode: one at a time. There while there are runs.
     std::vector<Live*> runs;      // Its executions that are not finished, in no order.
+    std::uint32_t at_work = 0;    // Where it is among those that have runs, if it has.
     std::uint32_t forced = 0;     // How many of them ask for no turn.
     std::uint32_t caught_up = 0;  // Fires made late, one after the other, by kFireAll.
     Time replan_after{};   // The next due time after this could not be found yet; 0: it is known.

@@ -15,4 +15,8 @@ bool Serves(const Worker& worker, const Lane& lane) {
            (lane.target.empty() || lane.target == worker.group || lane.target == worker.id.text());
 }
 
+bool SameOffer(const Worker& a, const Worker& b) {
+    return a.types == b.types && a.queues == b.queues && a.labels == b.labels && a.group == b.group;
+}
+
 }  // namespace takt::internal

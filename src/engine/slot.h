@@ -44,5 +44,7 @@ struct Slot : Timer {
 
 // Whether the worker is of the kind that the lane asks for, online or not.
 bool Serves(const Worker& worker, const Lane& lane);
+// Whether two workers of one id serve the same lanes, whichever there are.
+bool SameOffer(const Worker& a, const Worker& b);
 
 }  // namespace takt::internal

@@ -55,6 +55,17 @@ TEST_F(StrategyTest, RoundRobinTakesTurnsWhateverTheLoad) {
     EXPECT_THAT(Spread(3), ElementsAre("b", "c", "a"));
 }
 
+// Of very many a strategy is shown only some, others each time.
+TEST_F(StrategyTest, HundredsOfWorkersAllHaveTheirTurn) {
+    for (int i = 0; i < 300; ++i) At(0s, Join({.id = "w" + std::to_string(i), .capacity = 9}));
+    for (const Strategy strategy : {Strategy::kRoundRobin, Strategy::kLeastTasks}) {
+        suffix = std::string(Name(strategy));
+        const auto counts = Count(Spread(600, strategy));
+        EXPECT_EQ(counts.size(), 300u) << suffix;
+        for (const auto& [worker, count] : counts) EXPECT_EQ(count, 2) << worker << " " << suffix;
+    }
+}
+
 // One machine is five times as large as another.
 TEST_F(StrategyTest, WeightsHoldExactlyOverARoundAndWithoutBursts) {
     config.strategy = Strategy::kWeightedRoundRobin;

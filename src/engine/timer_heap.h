@@ -59,6 +59,23 @@ class TimerHeap {
         Down(Up(hole));
     }
 
+    // Calls `visit` for each whose time is not after `until`, in no order; looks at few others.
+    template <typename Visit>
+    void ForEachUntil(At until, Visit visit) const {
+        std::vector<std::size_t> open;
+        if (!entries_.empty()) open.push_back(0);
+        while (!open.empty()) {
+            const std::size_t position = open.back();
+            open.pop_back();
+            // What is below it in the heap is later still.
+            if (until < entries_[position].at) continue;
+            visit(*entries_[position].timer);
+            for (const std::size_t child : {2 * position + 1, 2 * position + 2}) {
+                if (child < entries_.size()) open.push_back(child);
+            }
+        }
+    }
+
     // All of them, in no order.
     std::vector<T*> All() const {
         std::vector<T*> all;
