@@ -8,13 +8,17 @@ endfunction()
 
 # takt_library(DIR DEPENDS …): the library takt_DIR of src/DIR/*.cc, and the test program DIR_test of
 # src/DIR/*_test.cc and *_testing.cc. Slashes become underscores. A folder without sources is only a set of
-# headers.
+# headers. WITHOUT: sources that another library has.
 # TEST_WHOLE: the test program is one test of ctest's, because its tests share a server that is slow to
 # start.
 function(takt_library dir)
-  cmake_parse_arguments(ARG "TEST_WHOLE" "" "DEPENDS;TEST_DEPENDS" ${ARGN})
+  cmake_parse_arguments(ARG "TEST_WHOLE" "" "DEPENDS;TEST_DEPENDS;WITHOUT" ${ARGN})
   string(REPLACE "/" "_" name ${dir})
   file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${dir}/*.cc)
+  list(TRANSFORM ARG_WITHOUT PREPEND ${PROJECT_SOURCE_DIR}/src/${dir}/)
+  if(ARG_WITHOUT)
+    list(REMOVE_ITEM sources ${ARG_WITHOUT})
+  endif()
   set(tests ${sources})
   list(FILTER sources EXCLUDE REGEX "(_test|_testing|/main)\\.cc$")
   list(FILTER tests INCLUDE REGEX "(_test|_testing)\\.cc$")
@@ -36,6 +40,16 @@ function(takt_library dir)
     endif()
     takt_test(${name}_test SOURCES ${tests} DEPENDS takt_${name} ${ARG_TEST_DEPENDS} ${whole})
   endif()
+endfunction()
+
+# takt_part(NAME DIR SOURCE… DEPENDS …): the library takt_NAME of some sources of src/DIR, for who must not
+# have the others; takt_library(DIR WITHOUT …) has those.
+function(takt_part name dir)
+  cmake_parse_arguments(ARG "" "" "DEPENDS" ${ARGN})
+  list(TRANSFORM ARG_UNPARSED_ARGUMENTS PREPEND ${PROJECT_SOURCE_DIR}/src/${dir}/ OUTPUT_VARIABLE sources)
+  add_library(takt_${name} STATIC ${sources})
+  target_include_directories(takt_${name} PUBLIC ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include)
+  target_link_libraries(takt_${name} PUBLIC ${ARG_DEPENDS})
 endfunction()
 
 # takt_test(NAME SOURCES … DEPENDS …): a GoogleTest program; each of its tests is one of ctest's, or with

@@ -4,7 +4,7 @@
 
 #include "takt/version.h"
 #include "worker/demo.h"
-#include "worker/handlers/configured.h"
+#include "worker/grpc/configured.h"
 #include "worker/handlers/shell_handler.h"
 
 namespace takt::internal::cli {

@@ -118,7 +118,7 @@ struct Config {
         bool allow_shell = false;
         std::vector<std::string> shell_env;  // Names of variables that shell tasks get too.
         // Services that tasks are handed to, each a map of its fields; see
-        // worker/handlers/configured.h.
+        // worker/grpc/configured.h.
         std::vector<std::map<std::string, std::string>> executors;
     } worker;
 

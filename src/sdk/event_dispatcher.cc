@@ -11,17 +11,6 @@ namespace {
 // The dispatcher whose callbacks this thread runs.
 thread_local const void* tl_dispatcher = nullptr;
 
-Event EventOf(const internal::Event& event) {
-    return {.serial = event.serial,
-            .type = static_cast<EventType>(event.type),
-            .at = Time(event.at.time_since_epoch()),
-            .task_id = event.task.text().str(),
-            .execution_id = event.execution.text().str(),
-            .worker_id = event.worker.text().str(),
-            .attempt = event.attempt,
-            .detail = event.detail.str()};
-}
-
 void CallSafely(const EventCallback& call, const Event& event) {
     const auto complain = [&](std::string_view what) {
         internal::Log(internal::LogLevel::kError, "sdk", "an event callback threw",
@@ -111,12 +100,12 @@ void EventDispatcher::Tell(Event event) {
     Append(std::move(event));
 }
 
-void EventDispatcher::TellHeard(Event event) {
+void EventDispatcher::TellHeard(std::uint64_t serial, const std::function<Event()>& make) {
     const std::scoped_lock lock(shared_->mutex);
-    if (event.serial <= shared_->last_serial) return;
-    shared_->last_serial = event.serial;
+    if (serial <= shared_->last_serial) return;
+    shared_->last_serial = serial;
     if (shared_->callbacks.empty() || shared_->stopping) return;
-    Append(std::move(event));
+    Append(make());
 }
 
 std::uint64_t EventDispatcher::last_serial() const {
@@ -127,17 +116,6 @@ std::uint64_t EventDispatcher::last_serial() const {
 bool EventDispatcher::wanted() const {
     const std::scoped_lock lock(shared_->mutex);
     return !shared_->callbacks.empty();
-}
-
-void EventDispatcher::Release(const internal::Effects& effects) {
-    if (effects.events.empty()) return;
-    const std::scoped_lock lock(shared_->mutex);
-    const bool wanted = !shared_->callbacks.empty() && !shared_->stopping;
-    for (const internal::Event& event : effects.events) {
-        if (event.serial <= shared_->last_serial) continue;
-        shared_->last_serial = event.serial;
-        if (wanted) Append(EventOf(event));
-    }
 }
 
 void EventDispatcher::Run(const std::shared_ptr<Shared>& shared, std::uint64_t run) {

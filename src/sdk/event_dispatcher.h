@@ -1,6 +1,6 @@
 // EventDispatcher: brings events to the callbacks of the embedding program, on a thread of its own.
 //
-// The node's thread only appends to a bounded queue: a callback that blocks never stalls the
+// Whoever tells of an event only appends to a bounded queue: a callback that blocks never stalls a
 // scheduler. When the queue is full the oldest event is dropped and counted.
 #pragma once
 
@@ -14,16 +14,17 @@
 #include <optional>
 #include <thread>
 
-#include "node/sink.h"
 #include "takt/event.h"
 
 namespace takt {
 
-class EventDispatcher final : public internal::Sink {
+class EventDispatcher {
   public:
     explicit EventDispatcher(std::size_t events_max);
     // Like Stop.
-    ~EventDispatcher() override;
+    ~EventDispatcher();
+    EventDispatcher(const EventDispatcher&) = delete;
+    EventDispatcher& operator=(const EventDispatcher&) = delete;
 
     std::uint64_t Add(std::optional<EventType> type, EventCallback callback);
     void Remove(std::uint64_t number);
@@ -38,21 +39,12 @@ class EventDispatcher final : public internal::Sink {
 
     // From any thread. To those who want its type; kMissed to all.
     void Tell(Event event);
-    // The same of an event that another scheduler told of: one that was told already, or is older, is
-    // not told again.
-    void TellHeard(Event event);
-    // The serial of the last one that was told by either of these but Tell; 0: none.
+    // The same of the event that a scheduler gave this serial: one that was told already, or is older,
+    // is not told again. It is made only if somebody wants it.
+    void TellHeard(std::uint64_t serial, const std::function<Event()>& make);
+    // The serial of the last one that was told by TellHeard; 0: none.
     std::uint64_t last_serial() const;
     bool wanted() const;  // Whether there are callbacks.
-
-    // Called on the node's thread when its role changes. Before Start.
-    void SetOnRole(std::function<void(internal::Role)> on_role) { on_role_ = std::move(on_role); }
-
-    // Sink. On the node's thread.
-    void Release(const internal::Effects& effects) override;
-    void OnRole(internal::Role role) override {
-        if (on_role_) on_role_(role);
-    }
 
   private:
     struct Callback {
@@ -78,7 +70,6 @@ class EventDispatcher final : public internal::Sink {
     const std::size_t events_max_;
     const std::shared_ptr<Shared> shared_ = std::make_shared<Shared>();
     std::thread thread_;
-    std::function<void(internal::Role)> on_role_;
 };
 
 }  // namespace takt

@@ -1,5 +1,5 @@
 // The parts that the whole library has and libtakt-client does not: stores and gRPC. Each of the two
-// links one source that implements these, whole_parts.cc or client_parts.cc.
+// links one source that implements these: whole/whole_parts.cc or thin/thin_parts.cc.
 #pragma once
 
 #include <memory>

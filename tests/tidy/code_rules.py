@@ -200,7 +200,8 @@ def dead_headers(tree, tests_only=()):
 def dead_sources(tree, built):
     """`built`: the text of all CMake files. Each source is compiled, each test is run."""
     found = []
-    libraries = set(re.findall(r"takt_library\(([^\s)]+)", built)) | set(re.findall(r"src/(\S+)/\*\.cc", built))
+    libraries = set(re.findall(r"(?:takt_library\(|takt_objects\(\w+ )([^\s)]+)", built))
+    libraries |= set(re.findall(r"src/(\S+)/\*\.cc", built))
     for path in tree.paths(r"^(src|tests|bench|examples)/.*\.cc$"):
         folder, name = path.rsplit("/", 1)
         if folder.startswith("src/") and folder[len("src/"):] in libraries:

@@ -1,11 +1,13 @@
 // A program of somebody else's: a scheduler, a worker and a client in one process.
+//
+//     outside STORE_URL
 #include <takt/takt.h>
 #include <iostream>
 
-int main() {
+int main(int, char** argv) {
     try {
         takt::SetLog({.level = takt::LogLevel::kWarning}).value();
-        takt::Scheduler scheduler({.store_url = "memory:", .listen = "127.0.0.1:0"});
+        takt::Scheduler scheduler({.store_url = argv[1], .listen = "127.0.0.1:0"});
         scheduler.Start().value();
         takt::Worker worker({.servers = {scheduler.url()}});
         worker.Handle("echo", [](takt::TaskContext& task) {

@@ -1,4 +1,4 @@
-#include "worker/handlers/grpc_handler.h"
+#include "worker/grpc/grpc_handler.h"
 
 #include <grpcpp/grpcpp.h>
 

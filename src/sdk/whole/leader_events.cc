@@ -1,4 +1,4 @@
-#include "sdk/leader_events.h"
+#include "sdk/whole/leader_events.h"
 
 #include <algorithm>
 #include <utility>
@@ -34,7 +34,8 @@ class LeaderEvents::Stream final : public internal::EventStream {
         }
         text_.Append(text, [&](const HeardEvent& heard) {
             if (heard.reset) owner_->to_.Tell(MissedEvent());
-            if (heard.event) owner_->to_.TellHeard(*heard.event);
+            if (heard.event)
+                owner_->to_.TellHeard(heard.event->serial, [&] { return *heard.event; });
         });
         return true;
     }

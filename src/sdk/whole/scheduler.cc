@@ -9,8 +9,9 @@
 #include "sdk/calls.h"
 #include "sdk/convert.h"
 #include "sdk/event_dispatcher.h"
-#include "sdk/leader_events.h"
-#include "sdk/scheduler_config.h"
+#include "sdk/whole/leader_events.h"
+#include "sdk/whole/node_events.h"
+#include "sdk/whole/scheduler_config.h"
 #include "server/server.h"
 
 namespace takt {
@@ -73,16 +74,18 @@ struct Scheduler::Impl final : Calls {
     explicit Impl(SchedulerOptions given)
         : options(std::move(given)),
           events(options.event_queue_size),
-          leader_events(std::make_shared<LeaderEvents>(
-              events, timers, [this](std::uint64_t last, internal::HttpReply reply) {
-                  return WatchEvents(last, std::move(reply));
-              })) {
-        events.SetOnRole([heard = leader_events](internal::Role role) { heard->OnRole(role); });
-    }
+          leader_events(
+              std::make_shared<LeaderEvents>(events, timers,
+                                             [this](std::uint64_t last, internal::HttpReply reply) {
+                                                 return WatchEvents(last, std::move(reply));
+                                             })),
+          node_events(events,
+                      [heard = leader_events](internal::Role role) { heard->OnRole(role); }) {}
 
     const SchedulerOptions options;
     EventDispatcher events;
     const std::shared_ptr<LeaderEvents> leader_events;
+    NodeEvents node_events;
     std::mutex lifecycle;  // Start and Stop take turns.
 
     mutable std::mutex mutex;  // Of what follows.
@@ -237,7 +240,7 @@ Result<void> Scheduler::Start() {
     if (!config) return InOptionNames(ErrorOf(config.error()), impl_->options);
     impl_->events.Start();
     impl_->leader_events->Start();
-    auto server = internal::Server::Start(std::move(*config), &impl_->events);
+    auto server = internal::Server::Start(std::move(*config), &impl_->node_events);
     if (!server) {
         impl_->leader_events->Stop();
         impl_->events.Stop(kEventPatience);

@@ -1,6 +1,6 @@
 #include "sdk/parts.h"
 #include "store/discovery.h"
-#include "worker/handlers/grpc_handler.h"
+#include "worker/grpc/grpc_handler.h"
 
 namespace takt {
 

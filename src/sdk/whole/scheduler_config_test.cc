@@ -1,5 +1,5 @@
 // Options of SchedulerOptions and the keys that they become.
-#include "sdk/scheduler_config.h"
+#include "sdk/whole/scheduler_config.h"
 
 #include <gtest/gtest.h>
 

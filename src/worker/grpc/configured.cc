@@ -1,4 +1,4 @@
-#include "worker/handlers/configured.h"
+#include "worker/grpc/configured.h"
 
 #include <algorithm>
 #include <array>
@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "base/number.h"
-#include "worker/handlers/grpc_handler.h"
+#include "worker/grpc/grpc_handler.h"
 #include "worker/handlers/http_handler.h"
 
 namespace takt::internal {

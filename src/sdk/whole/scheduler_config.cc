@@ -1,9 +1,9 @@
-#include "sdk/scheduler_config.h"
+#include "sdk/whole/scheduler_config.h"
 
 #include <algorithm>
 
-#include "sdk/own_balancer.h"
 #include "sdk/own_names.h"
+#include "sdk/whole/own_balancer.h"
 
 namespace takt {
 namespace {

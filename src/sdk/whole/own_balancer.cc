@@ -1,4 +1,4 @@
-#include "sdk/own_balancer.h"
+#include "sdk/whole/own_balancer.h"
 
 #include <exception>
 #include <utility>

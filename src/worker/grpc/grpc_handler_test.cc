@@ -1,5 +1,5 @@
 // The gRPC handler against a real server.
-#include "worker/handlers/grpc_handler.h"
+#include "worker/grpc/grpc_handler.h"
 
 #include <gmock/gmock.h>
 #include <grpcpp/grpcpp.h>
