@@ -82,6 +82,7 @@ struct Execution {
     std::optional<Time> started_at;   // The last attempt.
     std::optional<Time> finished_at;  // Set when the status is final.
     std::string result;               // JSON, what the handler gave; empty for nothing.
+    std::string message;              // Said of a success; of anything else it is in `error`.
     std::optional<ExecutionError> error;
 
     // A part of a run: the run, its step, and which of so many parts of the step; else empty and 0.

@@ -82,7 +82,8 @@ const RequestTable<ConclusionBody>& ConclusionFields() {
         {"status", "How it ended.",
          Take::Choice(&ConclusionBody::status, ParseStatus, {"success", "failed", "cancelled"})
              .Required()},
-        {"message", "Shown as its error.", Take::Text(&ConclusionBody::message, kReasonBytesMax)},
+        {"message", "Shown as its error, of a success as its message.",
+         Take::Text(&ConclusionBody::message, kReasonBytesMax)},
         {"result", "What came of it.", Take::Own(schema::Any(), "any JSON", read_result)}};
     return fields;
 }

@@ -28,6 +28,12 @@ void WriteWorkerId(JsonWriter& json, const WorkerId& worker) {
     worker.empty() ? json.Null() : json.Value(worker.view());
 }
 
+void WriteMessage(JsonWriter& json, const ExecutionView& view) {
+    const Outcome* outcome = view.execution.outcome.get();
+    const bool said = outcome && outcome->reason == Reason::kNone && !outcome->message.empty();
+    said ? json.Value(outcome->message.view()) : json.Null();
+}
+
 void WriteError(JsonWriter& json, const Execution& execution) {
     const Outcome* outcome = execution.outcome.get();
     if (!outcome || outcome->reason == Reason::kNone) {
@@ -278,6 +284,9 @@ AnswerTable<ExecutionView> OwnStateFields() {
              const Outcome* outcome = view.execution.outcome.get();
              WriteJsonText(json, outcome ? outcome->data.view() : std::string_view());
          },
+         IsFull},
+        {"message", schema::OrNull(schema::Text()),
+         "What was said of a success; what is said of anything else is in error.", WriteMessage,
          IsFull},
         {"error", ErrorSchema(), "Why it did not succeed.",
          [](JsonWriter& json, const ExecutionView& view) { WriteError(json, view.execution); }},

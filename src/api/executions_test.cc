@@ -120,6 +120,26 @@ TEST(Executions, ListsLeaveResultsOutUnlessTheyAreAskedFor) {
     EXPECT_GT(scheduler.Get("/api/v1/executions/long").body.size(), 100'000U);
 }
 
+// Somebody who looks later wants to know what was said.
+TEST(Executions, WhatWasSaidOfASuccessIsKept) {
+    TestScheduler scheduler;
+    scheduler.AttachWorker("w", true);
+    for (const std::string id : {"good", "bad"}) {
+        ASSERT_EQ(scheduler.Post("/api/v1/tasks", R"({"name": "n", "id": ")" + id + "\"}").status,
+                  201);
+        scheduler.sink().Await(EventType::kTaskStarted, id);
+    }
+    const auto end = [&](const std::string& id, const std::string& body) {
+        return scheduler.Put("/api/v1/executions/" + id + "/status", body).status;
+    };
+    ASSERT_EQ(end("good", R"({"status": "success", "message": "by phone"})"), 200);
+    ASSERT_EQ(end("bad", R"({"status": "failed", "message": "no answer"})"), 200);
+
+    EXPECT_EQ(scheduler.Get("/api/v1/executions/good").json.at("message"), "by phone");
+    EXPECT_TRUE(scheduler.Get("/api/v1/executions/bad").json.at("message").is_null());
+    EXPECT_EQ(scheduler.Get("/api/v1/executions/bad").json.at("error").at("message"), "no answer");
+}
+
 TEST(Executions, ExplainSaysWhyNothingHappens) {
     TestScheduler scheduler;
     scheduler.Post("/api/v1/tasks", R"({"id": "lonely", "name": "n"})");

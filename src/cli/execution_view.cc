@@ -74,6 +74,7 @@ std::string ExecutionText(const boost::json::value& execution) {
         {"took", ElapsedText(execution)},
         {"payload", Clean(Member(execution, "parameters"), 500)},
         {"result", Clean(Member(execution, "result"), 2000)},
+        {"message", Clean(Member(execution, "message"), 2000)},
     };
     if (const auto* error = FindMember(execution, "error"); error && error->is_object()) {
         fields.emplace_back(

@@ -56,6 +56,7 @@ Execution ReadExecution(const JsonFields& fields) {
     execution.started_at = fields.When("started_at");
     execution.finished_at = fields.When("finished_at");
     execution.result = fields.Raw("result");
+    execution.message = fields.Text("message");
     execution.error = ReadError(fields);
     execution.parent_id = fields.Text("parent_id");
     execution.step = fields.Text("step");

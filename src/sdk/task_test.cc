@@ -149,6 +149,8 @@ TEST_F(TaskTest, StatusCanBeSetFromOutside) {
 
     ASSERT_TRUE(ended) << ended.error().message;
     EXPECT_EQ(ended->status, Status::kSuccess);
+    EXPECT_EQ(ended->message, "done by phone");
+    EXPECT_EQ(scheduler_->GetExecution("by-hand")->message, "done by phone");
     EXPECT_EQ(scheduler_->UpdateTaskStatus("by-hand", Status::kFailed).error().code,
               ErrorCode::kConflict);
     // A task that nobody has begun cannot have succeeded.

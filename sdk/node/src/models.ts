@@ -103,6 +103,8 @@ export interface Execution {
   worker_id: string | null;
   parameters?: any;
   result?: any;
+  /** What was said of a success. */
+  message?: string | null;
   error: { code: string; message: string; handler_code?: number } | null;
   progress?: { percent: number | null; message: string; at: string | null } | null;
   parent_id: string | null;
