@@ -1,4 +1,6 @@
 // Redis as it stands in production: behind TLS, behind Sentinel, as a cluster.
+#include <gmock/gmock.h>
+
 #include <filesystem>
 #include <fstream>
 
@@ -129,6 +131,27 @@ TEST(RedisTls, ACommitThatIsGivenUpKeepsItsBytesUntilTheWriteEnds) {
     }
     EXPECT_TRUE(done) << done.error().detail;
     EXPECT_EQ(List(*store)->size(), 7u);
+}
+
+// Somebody mistypes the name of the primary.
+TEST(RedisSentinel, AMasterThatNobodyKnowsIsAWrongValue) {
+    const TempDirectory directory;
+    const std::uint16_t port = FreePort();
+    std::ofstream(directory.File("sentinel.conf"))
+        << "port " << port << "\nbind 127.0.0.1\ndir " << directory.path().string() << "\n";
+    const auto sentinel = ServerProcess::Start(
+        {.command = {"redis-server", directory.File("sentinel.conf"), "--sentinel"},
+         .directory = directory.path(),
+         .ready = [port] { return Accepts(port); }});
+    ASSERT_TRUE(sentinel) << sentinel.error().detail;
+
+    const auto store =
+        TryStoreAt("redis+sentinel://127.0.0.1:" + std::to_string(port) + "/mymastre?timeout=1s");
+
+    ASSERT_FALSE(store);
+    EXPECT_EQ(store.error().code, ErrorCode::kInvalid);
+    EXPECT_EQ(store.error().field, "store");
+    EXPECT_THAT(store.error().detail, testing::HasSubstr("watches no master named 'mymastre'"));
 }
 
 // The primary dies, Sentinel promotes its replica, and the store finds it by itself.

@@ -43,6 +43,11 @@ class AskingTopology : public Topology, public std::enable_shared_from_this<Aski
     // False if `reply` does not tell.
     virtual bool Learn(ReplyView reply, const Endpoint& asked) = 0;
     virtual std::expected<Endpoint, Failure> Find(HashSlot slot) const = 0;
+    // The failure that a reply from which nothing was learned stands for.
+    virtual Failure Ignorance(ReplyView reply, const Endpoint& asked) const {
+        return {Failure::Kind::kNotSent,
+                Show(asked) + " does not know: " + std::string(reply.text().substr(0, 200))};
+    }
 
     void set_known() { known_ = true; }
 
@@ -77,11 +82,8 @@ class AskingTopology : public Topology, public std::enable_shared_from_this<Aski
             known_ = true;
             return Answer(std::nullopt);
         }
-        const Failure failure{Failure::Kind::kNotSent,
-                              replies
-                                  ? Show(asked) + " does not know: " +
-                                        std::string(replies->front().view().text().substr(0, 200))
-                                  : replies.error().detail};
+        const Failure failure = replies ? Ignorance(replies->front().view(), asked)
+                                        : Failure{Failure::Kind::kNotSent, replies.error().detail};
         const Deadline now = std::chrono::steady_clock::now();
         auto all = std::exchange(waiting_, {});
         for (Waiting& waiting : all) {
@@ -122,6 +124,7 @@ class SentinelTopology final : public AskingTopology {
                      const RedisOptions& options)
         : AskingTopology(io, std::move(setup),
                          Resp("SENTINEL", "get-master-addr-by-name", options.master)),
+          master_(options.master),
           hosts_(options.hosts) {}
 
   protected:
@@ -133,8 +136,15 @@ class SentinelTopology final : public AskingTopology {
         return true;
     }
     std::expected<Endpoint, Failure> Find(HashSlot) const override { return primary_; }
+    // Sentinels do not forget a primary that is away: a name that they do not know is a wrong one.
+    Failure Ignorance(ReplyView reply, const Endpoint& asked) const override {
+        if (!reply.is_nil()) return AskingTopology::Ignorance(reply, asked);
+        return {Failure::Kind::kRefused, "sentinel " + Show(asked) + " watches no master named '" +
+                                             master_ + "'; the path of store.url names it"};
+    }
 
   private:
+    const std::string master_;
     const std::vector<Endpoint> hosts_;
     Endpoint primary_;
 };
