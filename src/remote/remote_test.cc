@@ -52,6 +52,16 @@ TEST_F(RemoteTest, SubmitOfUnknownEndIsNotRepeated) {
     EXPECT_EQ(calls_, 1);
 }
 
+// A payload that never fits: who is told to back off and try again would do so for ever.
+TEST_F(RemoteTest, WhatIsTooLargeIsWrongAndNotTriedAgain) {
+    Answer(HttpResponse::Json(
+        413, R"({"code": "too_large", "detail": "payload is too large", "field": "payload"})"));
+    const auto answer = Call(HttpMethod::kPost);
+    EXPECT_EQ(answer.error().code, ErrorCode::kInvalid);
+    EXPECT_EQ(answer.error().field, "payload");
+    EXPECT_EQ(calls_, 1);
+}
+
 // A change of leaders: nothing was done, and another scheduler may know the new one already.
 TEST_F(RemoteTest, SubmitIsTriedElsewhereWhileNobodyLeads) {
     Answer(HttpResponse::Json(503, R"({"code": "no_leader", "detail": "no scheduler leads"})"));

@@ -26,6 +26,26 @@ TEST_F(FakeSchedulerTest, AnAssignmentOfAnOlderTermIsIgnored) {
     EXPECT_EQ(worker_->status().assigned, 1u);
 }
 
+// A task may run for an hour, but this worker gives nobody its place for so long.
+TEST_F(FakeSchedulerTest, TheShorterOneOfTwoTimeoutsCounts) {
+    HandlerRegistry handlers;
+    std::promise<StopReason> stopped;
+    ASSERT_TRUE(handlers.AddFunction("noop", [&](TaskContext& context) {
+        std::promise<void> asked;
+        const std::stop_callback on_stop(context.stop_token(), [&] { asked.set_value(); });
+        asked.get_future().wait_for(kPatience);
+        stopped.set_value(context.stop_reason());
+        return TaskResult::Failure("asked to stop");
+    }));
+    Start(std::move(handlers), {.task_timeout = Duration(20)});
+    AwaitHello();
+    Welcome(1);
+    SchedulerFrame assign = Assign("e", 1);
+    assign.mutable_assigns(0)->set_timeout_ms(3'600'000);
+    Send(assign);
+    EXPECT_EQ(stopped.get_future().get(), StopReason::kTimeout);
+}
+
 // An operator takes locks away while their handler runs: one that the task declares, one that it
 // asked for.
 TEST_F(FakeSchedulerTest, AHandlerHearsThatItsLocksWereTakenAway) {

@@ -44,7 +44,7 @@ struct WorkerOptions {
 
     Duration heartbeat{0};     // 0: as the scheduler says. Never slower than that.
     Duration lease{0};         // A scheduler silent for longer is left; 0: as the scheduler says.
-    Duration task_timeout{0};  // Of attempts that come without one; 0 is none.
+    Duration task_timeout{0};  // Of an attempt, beside its own: the shorter one counts. 0 is none.
     Duration idle_timeout{0};  // Stops itself after this long without work; 0 is never.
     // From being asked to stop to being abandoned. Below the scheduler's own grace (5 s), so that
     // the worker is the one to say how it ended.

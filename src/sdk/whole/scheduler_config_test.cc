@@ -87,6 +87,35 @@ TEST(SchedulerConfig, ShortLeasesBringTheirRenewalsAlong) {
     EXPECT_TRUE(CheckConfig(*config));
 }
 
+// The quick start of a Go kit names a heartbeat of 30 s, and nothing beside it.
+TEST(SchedulerConfig, ASlowHeartbeatLengthensTheLeaseUnlessThatIsNamed) {
+    const auto config = ConfigOf({.heartbeat_interval = 30s});
+    ASSERT_TRUE(config);
+    EXPECT_EQ(config->scheduler.heartbeat_interval, 30s);
+    EXPECT_EQ(config->engine.worker_lease, 90s);
+    EXPECT_TRUE(CheckConfig(*config));
+    const auto both = ConfigOf({.heartbeat_interval = 30s, .worker_ttl = 40s});
+    ASSERT_TRUE(both);
+    EXPECT_EQ(both->engine.worker_lease, 40s);
+    EXPECT_EQ(CheckConfig(*both).error().field, "scheduler.heartbeat_interval");
+}
+
+// A program sets the level of the log, or something of a worker's, and would wonder why nothing
+// changes.
+TEST(SchedulerConfig, SettingsThatAreNotASchedulersAreRefused) {
+    const auto refusal = [](const std::string& key, const std::string& value) {
+        const auto config = ConfigOf({.settings = {{key, value}}});
+        return config ? internal::Error{} : config.error();
+    };
+    for (const std::string key : {"log.level", "log.format", "log.file", "worker.capacity"}) {
+        EXPECT_EQ(refusal(key, "1").code, internal::ErrorCode::kInvalid) << key;
+        EXPECT_EQ(refusal(key, "1").field, "settings") << key;
+    }
+    EXPECT_NE(refusal("log.level", "off").detail.find("takt::SetLog"), std::string::npos);
+    EXPECT_NE(refusal("worker.capacity", "2").detail.find("takt::WorkerOptions"),
+              std::string::npos);
+}
+
 TEST(SchedulerConfig, OwnStrategyIsFoundByItsName) {
     SchedulerOptions options;
     options.load_balancers["first"] = [] { return std::make_unique<FirstWorker>(); };
