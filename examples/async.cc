@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "takt/client.h"
+#include "takt/future.h"
 
 int main(int argc, char** argv) {
     using namespace std::chrono_literals;

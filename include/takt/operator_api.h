@@ -17,14 +17,14 @@
 #include "takt/error.h"
 #include "takt/execution.h"
 #include "takt/export.h"
-#include "takt/lock.h"
 #include "takt/name_space.h"
 #include "takt/queue.h"
 #include "takt/statistics.h"
 
 namespace takt {
 
-class Calls;  // How questions travel.
+class Calls;        // How questions travel.
+struct LockRecord;  // takt/lock.h
 
 class TAKT_EXPORT OperatorApi {
   public:
@@ -47,7 +47,7 @@ class TAKT_EXPORT OperatorApi {
 
     // --- Locks ----------------------------------------------------------------------------------
 
-    // Locks that somebody holds, waits for, or that have a size of their own, by name.
+    // Locks that somebody holds, waits for, or that have a size of their own, by name. In takt/lock.h.
     Result<Page<LockRecord>> ListLocks(std::size_t limit = 100, std::string_view cursor = {});
     // A lock that nobody knows is free.
     Result<LockRecord> GetLock(std::string_view name);

@@ -13,11 +13,11 @@
 // blocks but for what is called …Async.
 //
 // Those return at once. With a callback: it is called once, later, on a thread of this object's own,
-// one callback after the other; it may block, ask this object, and destroy it. With a future: that
-// is all it says, and destroying it does not wait. When the object is destroyed (or a Scheduler
-// stopped), what is under way ends with kCancelled, callbacks included, before that returns; a
-// callback that does not return within 5 s is left to itself. takt/awaitable.h has the same for
-// co_await.
+// one callback after the other; it may block, ask this object, and destroy it. With a future, by
+// takt/future.h: that is all it says, and destroying it does not wait. When the object is destroyed
+// (or a Scheduler stopped), what is under way ends with kCancelled, callbacks included, before that
+// returns; a callback that does not return within 5 s is left to itself. takt/awaitable.h has the
+// same for co_await.
 //
 // Every call may fail with kUnavailable (nothing was done: no scheduler could be reached, or none
 // leads), with kUnknown (the answer was lost; it may have been done) and with kInvalid (refused as
@@ -28,7 +28,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <future>
 #include <memory>
 #include <optional>
 #include <string>
@@ -39,7 +38,6 @@
 #include "takt/execution.h"
 #include "takt/export.h"
 #include "takt/fleet.h"
-#include "takt/lock.h"
 #include "takt/metrics.h"
 #include "takt/operator_api.h"
 #include "takt/run.h"
@@ -47,6 +45,9 @@
 #include "takt/task.h"
 
 namespace takt {
+
+class HeldLock;      // takt/lock.h
+struct LockOptions;  // takt/lock.h
 
 // One of several that were waited for.
 struct Ended {
@@ -168,20 +169,26 @@ class TAKT_EXPORT SchedulerApi : public OperatorApi {
 
     // --- Without blocking -----------------------------------------------------------------------
 
-    std::future<Result<TaskRecord>> SubmitTaskAsync(const Task& task);
     void SubmitTaskAsync(const Task& task, std::function<void(Result<TaskRecord>)> done);
-    std::future<Result<Execution>> WaitAsync(std::string_view id, Duration timeout);
     void WaitAsync(std::string_view id, Duration timeout,
                    std::function<void(Result<Execution>)> done);
-    std::future<Result<Execution>> RunAsync(const Task& task, Duration timeout);
     void RunAsync(const Task& task, Duration timeout, std::function<void(Result<Execution>)> done);
+    // The same with a std::future of the Result. Their bodies are in takt/future.h: the standard
+    // header takes longer to compile than all of this one, and few programs want it.
+    template <typename...>
+    auto SubmitTaskAsync(const Task& task);
+    template <typename...>
+    auto WaitAsync(std::string_view id, Duration timeout);
+    template <typename...>
+    auto RunAsync(const Task& task, Duration timeout);
 
     // --- Locks ----------------------------------------------------------------------------------
 
     // Acquires a lock, standing in line for up to `wait`. kConflict: others hold it. kInvalid: it
     // has fewer permits. Whoever asked in vain because of kUnavailable or kUnknown may hold it
-    // until the lease is over.
-    Result<HeldLock> Lock(std::string_view name, const LockOptions& options = {});
+    // until the lease is over. In takt/lock.h.
+    Result<HeldLock> Lock(std::string_view name);
+    Result<HeldLock> Lock(std::string_view name, const LockOptions& options);
 
     // --- Workers --------------------------------------------------------------------------------
 
@@ -222,6 +229,12 @@ class TAKT_EXPORT SchedulerApi : public OperatorApi {
     explicit SchedulerApi(std::shared_ptr<Calls> calls);
 
   private:
+    // As those without Now, but `done` is called on the thread that has the answer, and must not block.
+    void SubmitNow(const Task& task, std::function<void(Result<TaskRecord>)> done);
+    void WaitNow(std::string_view id, Duration timeout,
+                 std::function<void(Result<Execution>)> done);
+    void RunNow(const Task& task, Duration timeout, std::function<void(Result<Execution>)> done);
+
     Result<std::vector<Execution>> ListInStatus(Status status, std::size_t limit);
 };
 

@@ -9,6 +9,7 @@
 #include "takt/execution.h"
 #include "takt/executor.h"
 #include "takt/fleet.h"
+#include "takt/future.h"
 #include "takt/json.h"
 #include "takt/load_balancer.h"
 #include "takt/lock.h"

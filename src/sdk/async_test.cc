@@ -117,9 +117,11 @@ TEST_F(AsyncTest, ACallbackMayWaitForTheObjectThatCalledIt) {
             ASSERT_TRUE(task);
             const auto run = api->WaitForTask(task->id, kPatience);
             EXPECT_TRUE(run && run->status == Status::kSuccess);
+            const auto another = api->SubmitTaskAsync({.type = "quick"});
+            EXPECT_EQ(another.wait_for(kPatience), std::future_status::ready);
             done.Set();
         });
-        EXPECT_TRUE(done.Wait());
+        EXPECT_TRUE(done.Wait(2 * kPatience));
     }
 }
 

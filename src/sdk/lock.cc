@@ -27,6 +27,10 @@ Result<void> HeldLock::Release() {
     return ResultOf(impl_->lock->Release());
 }
 
+Result<HeldLock> SchedulerApi::Lock(std::string_view name) {
+    return Lock(name, LockOptions());
+}
+
 Result<HeldLock> SchedulerApi::Lock(std::string_view name, const LockOptions& options) {
     std::shared_ptr<Calls> calls = calls_->MakeAnother();
     if (!calls) calls = calls_;

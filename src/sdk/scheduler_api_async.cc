@@ -11,7 +11,7 @@
 #include "sdk/end_wait.h"
 #include "sdk/own_names.h"
 #include "sdk/records.h"
-#include "takt/scheduler_api.h"
+#include "takt/future.h"
 
 namespace takt {
 namespace {
@@ -63,14 +63,6 @@ class Waits {
     const std::shared_ptr<Gathered<Execution>> gathered_ = std::make_shared<Gathered<Execution>>();
     std::vector<std::shared_ptr<EndWait>> waits_;
 };
-
-template <typename T>
-std::pair<std::function<void(Result<T>)>, std::future<Result<T>>> Promised() {
-    auto promise = std::make_shared<std::promise<Result<T>>>();
-    auto future = promise->get_future();
-    return {[promise](Result<T> answer) { promise->set_value(std::move(answer)); },
-            std::move(future)};
-}
 
 std::string NewTaskId() {
     internal::Random random(internal::NewRandomSeed());
@@ -145,8 +137,7 @@ std::function<void(Result<T>)> CalledBack(const std::shared_ptr<Calls>& calls,
 
 }  // namespace
 
-void SchedulerApi::SubmitTaskAsync(const Task& task, std::function<void(Result<TaskRecord>)> done) {
-    done = CalledBack<TaskRecord>(calls_, std::move(done));
+void SchedulerApi::SubmitNow(const Task& task, std::function<void(Result<TaskRecord>)> done) {
     auto body = JsonOf(task);
     if (!body) return done(body.error());
     calls_->Ask(
@@ -156,33 +147,28 @@ void SchedulerApi::SubmitTaskAsync(const Task& task, std::function<void(Result<T
         });
 }
 
-std::future<Result<TaskRecord>> SchedulerApi::SubmitTaskAsync(const Task& task) {
-    auto [done, future] = Promised<TaskRecord>();
-    SubmitTaskAsync(task, std::move(done));
-    return std::move(future);
+void SchedulerApi::SubmitTaskAsync(const Task& task, std::function<void(Result<TaskRecord>)> done) {
+    SubmitNow(task, CalledBack<TaskRecord>(calls_, std::move(done)));
+}
+
+void SchedulerApi::WaitNow(std::string_view id, Duration timeout,
+                           std::function<void(Result<Execution>)> done) {
+    EndWait::Begin(calls_, std::string(id), timeout, std::move(done));
 }
 
 void SchedulerApi::WaitAsync(std::string_view id, Duration timeout,
                              std::function<void(Result<Execution>)> done) {
-    EndWait::Begin(calls_, std::string(id), timeout,
-                   CalledBack<Execution>(calls_, std::move(done)));
+    WaitNow(id, timeout, CalledBack<Execution>(calls_, std::move(done)));
 }
 
-std::future<Result<Execution>> SchedulerApi::WaitAsync(std::string_view id, Duration timeout) {
-    auto [done, future] = Promised<Execution>();
-    EndWait::Begin(calls_, std::string(id), timeout, std::move(done));
-    return std::move(future);
+void SchedulerApi::RunNow(const Task& task, Duration timeout,
+                          std::function<void(Result<Execution>)> done) {
+    RunTask(calls_, task, timeout, std::move(done));
 }
 
 void SchedulerApi::RunAsync(const Task& task, Duration timeout,
                             std::function<void(Result<Execution>)> done) {
-    RunTask(calls_, task, timeout, CalledBack<Execution>(calls_, std::move(done)));
-}
-
-std::future<Result<Execution>> SchedulerApi::RunAsync(const Task& task, Duration timeout) {
-    auto [done, future] = Promised<Execution>();
-    RunTask(calls_, task, timeout, std::move(done));
-    return std::move(future);
+    RunNow(task, timeout, CalledBack<Execution>(calls_, std::move(done)));
 }
 
 Result<Execution> SchedulerApi::WaitForTask(std::string_view id, Duration timeout) {
