@@ -1,51 +1,71 @@
 // Tasks as the REST API gives them.
 #include "sdk/records.h"
-#include "sdk/task_names.h"
+#include "sdk/task_fields.h"
 
 namespace takt {
 namespace {
 
-RateLimit ReadRate(const JsonFields& fields) {
-    const internal::JsonView* rate = fields.Find("rate_limit");
-    if (!rate) return {};
-    const JsonFields inner(*rate);
-    return {.count = inner.Count<std::uint32_t>("count"), .per = inner.Span("per")};
-}
+// Fills in the members of a list of task_fields.h.
+class FieldReader {
+  public:
+    explicit FieldReader(const JsonFields& fields) : fields_(fields) {}
 
-void ReadRecurrence(const JsonFields& fields, Task& task) {
-    task.cron_expression = fields.Text("cron_expression");
-    task.interval = fields.Span("interval");
-    task.interval_after_end = fields.Span("interval_after_end");
-    task.timezone = fields.Text("timezone");
-    task.dst = NamedIn<Dst>(kDsts, fields.Text("dst")).value_or(Dst{});
-    task.start_at = fields.When("start_at");
-    task.end_at = fields.When("end_at");
-    task.fires_max = fields.Count<std::uint32_t>("fires_max");
-    task.jitter = fields.Span("jitter");
-    task.excluded_dates = fields.Texts("excluded_dates");
-    task.execution_mode =
-        NamedIn<ExecutionMode>(kModes, fields.Text("execution_mode")).value_or(ExecutionMode{});
-    task.misfire_policy =
-        NamedIn<MisfirePolicy>(kMisfires, fields.Text("misfire_policy")).value_or(MisfirePolicy{});
-    task.misfires_max = fields.Count<std::uint32_t>("misfires_max");
-    task.backlog_max = fields.Count<std::uint32_t>("backlog_max");
-    task.start_deadline = fields.Span("start_deadline");
-    task.catch_up_after_pause = fields.Bool("catch_up_after_pause");
-    task.enabled = fields.Bool("enabled");
-}
+    void operator()(std::string_view name, std::string& to) const { to = fields_.Text(name); }
+    void operator()(std::string_view name, bool& to) const { to = fields_.Bool(name); }
+    void operator()(std::string_view name, Duration& to) const { to = fields_.Span(name); }
+    void operator()(std::string_view name, std::optional<Time>& to) const {
+        to = fields_.When(name);
+    }
+    template <std::integral T>
+    void operator()(std::string_view name, T& to) const {
+        to = fields_.Count<T>(name);
+    }
+    template <std::integral T>
+    void operator()(std::string_view name, std::optional<T>& to) const {
+        if (fields_.Find(name)) to = fields_.Count<T>(name);
+    }
+    void operator()(std::string_view name, std::map<std::string, std::string>& to) const {
+        to = fields_.Pairs(name);
+    }
+    void operator()(std::string_view name, std::vector<std::string>& to) const {
+        to = fields_.Texts(name);
+    }
+    template <typename Enum, std::size_t kCount>
+    void operator()(std::string_view name, Enum& to,
+                    const std::array<std::string_view, kCount>& names) const {
+        to = NamedIn<Enum>(names, fields_.Text(name)).value_or(Enum{});
+    }
+    void operator()(std::string_view, RetryPolicy& to) const { to = ReadRetry(fields_); }
+    void operator()(std::string_view name, RateLimit& to) const {
+        const JsonFields rate = fields_.Inner(name);
+        to = {.count = rate.Count<std::uint32_t>("count"), .per = rate.Span("per")};
+    }
+    void operator()(std::string_view name, std::vector<LockWant>& to) const;
+    void operator()(std::string_view name, std::optional<StepCondition>& to) const {
+        if (!fields_.Find(name)) return;
+        const JsonFields inner = fields_.Inner(name);
+        const FieldReader reader(inner);
+        EachConditionField(to.emplace(), reader);
+    }
+    void Json(std::string_view name, std::string& to) const { to = fields_.Raw(name); }
+
+  private:
+    const JsonFields& fields_;
+};
 
 // Names, or objects for more than one permit.
-void ReadLocks(const internal::JsonView& list, std::vector<LockWant>& locks) {
-    if (list.kind() != internal::JsonView::Kind::kArray) return;
-    internal::JsonView::Elements elements(list);
+void FieldReader::operator()(std::string_view name, std::vector<LockWant>& to) const {
+    const internal::JsonView* list = fields_.Find(name);
+    if (!list || list->kind() != internal::JsonView::Kind::kArray) return;
+    internal::JsonView::Elements elements(*list);
     while (elements.Next()) {
         const internal::JsonView element = elements.value();
         std::string scratch;
         if (element.is_string()) {
-            locks.push_back({.name = std::string(element.AsString(scratch))});
+            to.push_back({.name = std::string(element.AsString(scratch))});
         } else {
             const JsonFields lock(element);
-            locks.push_back(
+            to.push_back(
                 {.name = lock.Text("name"), .permits = lock.Count<std::uint32_t>("permits")});
         }
     }
@@ -53,35 +73,9 @@ void ReadLocks(const internal::JsonView& list, std::vector<LockWant>& locks) {
 
 Step ReadStep(const JsonFields& fields) {
     Step step;
-    step.name = fields.Text("name");
-    step.type = fields.Text("type");
-    step.task = fields.Text("task");
-    step.payload = fields.Raw("payload");
-    step.after = fields.Texts("after");
-    step.when = NamedIn<When>(kWhens, fields.Text("when")).value_or(When{});
-    if (const internal::JsonView* condition = fields.Find("if")) {
-        const JsonFields inner(*condition);
-        step.condition = StepCondition{inner.Raw("value"), inner.Raw("equals")};
-    }
-    step.shards = fields.Count<std::uint32_t>("shards");
-    step.for_each = fields.Raw("for_each");
-    step.each_worker = fields.Bool("each_worker");
-    step.parallel_max = fields.Count<std::uint32_t>("parallel_max");
-    step.min_success = fields.Count<std::uint32_t>("min_success");
-    step.queue = fields.Text("queue");
-    if (fields.Find("priority")) step.priority = fields.Count<int>("priority");
-    step.metadata = fields.Pairs("metadata");
-    step.labels = fields.Pairs("labels");
-    step.retry = ReadRetry(fields);
-    step.executor = fields.Text("executor");
-    step.load_balance_strategy = fields.Text("load_balance_strategy");
-    step.timeout = fields.Span("timeout_seconds");
-    step.expires_after = fields.Span("expires_after");
-    step.delay = fields.Span("delay");
-    step.concurrency_key = fields.Text("concurrency_key");
-    step.concurrency_max = fields.Count<std::uint32_t>("concurrency_max");
-    step.rate_limit = ReadRate(fields);
-    if (const internal::JsonView* locks = fields.Find("locks")) ReadLocks(*locks, step.locks);
+    const FieldReader reader(fields);
+    reader("name", step.name);
+    EachStepField(step, reader);
     return step;
 }
 
@@ -100,35 +94,12 @@ RetryPolicy ReadRetry(const JsonFields& fields) {
 
 TaskRecord ReadTask(const JsonFields& fields) {
     TaskRecord task;
-    task.id = fields.Text("id");
-    task.name = fields.Text("name");
-    task.type = fields.Text("type");
-    task.queue = fields.Text("queue");
-    task.priority = fields.Count<int>("priority");
-    task.payload = fields.Raw("parameters");
-    task.metadata = fields.Pairs("metadata");
-    task.labels = fields.Pairs("labels");
-    task.executor = fields.Text("executor");
-    task.load_balance_strategy = fields.Text("load_balance_strategy");
-    task.retry = ReadRetry(fields);
-    task.timeout = fields.Span("timeout_seconds");
-    task.expires_after = fields.Span("expires_after");
-    task.unique_key = fields.Text("unique_key");
-    task.unique_for = fields.Span("unique_for");
-    task.concurrency_key = fields.Text("concurrency_key");
-    task.concurrency_max = fields.Count<std::uint32_t>("concurrency_max");
-    task.rate_limit = ReadRate(fields);
+    const FieldReader reader(fields);
+    reader("name", task.name);
+    reader.Json("parameters", task.payload);
+    EachTaskField(task, reader);
     task.steps = ReadList<Step>(fields, "steps", ReadStep);
-    task.on_failure =
-        NamedIn<OnFailure>(kOnFailures, fields.Text("on_failure")).value_or(OnFailure{});
-    task.shards = fields.Count<std::uint32_t>("shards");
-    task.each_worker = fields.Bool("each_worker");
-    task.parallel_max = fields.Count<std::uint32_t>("parallel_max");
-    task.min_success = fields.Count<std::uint32_t>("min_success");
-    if (const internal::JsonView* locks = fields.Find("locks")) ReadLocks(*locks, task.locks);
-    task.run_at = fields.When("run_at");
-    task.delay = fields.Span("delay");
-    task.version = fields.Count<std::uint32_t>("version");
+    reader("version", task.version);
     // Only what runs once has a state of its own.
     if (fields.Find("status")) {
         task.execution = ReadExecution(fields);
@@ -136,13 +107,14 @@ TaskRecord ReadTask(const JsonFields& fields) {
         task.execution->task_name = task.name;
         return task;
     }
-    ReadRecurrence(fields, task);
-    task.created_at = fields.When("created_at");
-    task.updated_at = fields.When("updated_at");
-    task.next_fire_at = fields.When("next_fire_at");
-    task.last_fire_at = fields.When("last_fire_at");
-    task.fires = fields.Count<std::uint64_t>("fires");
-    task.missed = fields.Count<std::uint64_t>("missed");
+    EachRecurrenceField(task, reader);
+    reader("enabled", task.enabled);
+    reader("created_at", task.created_at);
+    reader("updated_at", task.updated_at);
+    reader("next_fire_at", task.next_fire_at);
+    reader("last_fire_at", task.last_fire_at);
+    reader("fires", task.fires);
+    reader("missed", task.missed);
     return task;
 }
 

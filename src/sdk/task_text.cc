@@ -2,170 +2,147 @@
 #include "base/json.h"
 #include "base/time.h"
 #include "sdk/records.h"
-#include "sdk/task_names.h"
+#include "sdk/task_fields.h"
 
 namespace takt {
 namespace {
 
 using internal::JsonWriter;
 
-// Only what differs from the default is sent: what a kind of task does not have it must not name.
-void Put(JsonWriter& json, std::string_view key, const std::string& text) {
-    if (!text.empty()) json.Field(key, std::string_view(text));
-}
-void Put(JsonWriter& json, std::string_view key, Duration duration) {
-    if (duration != Duration(0)) {
-        json.Field(key, static_cast<double>(duration.count()) / 1000);
+// Sends the members of a list of task_fields.h that differ from their default: a field that a kind of
+// task does not have it must not name.
+class FieldWriter {
+  public:
+    // `path`: what stands before the name of a field that is at fault.
+    explicit FieldWriter(JsonWriter& json, std::string path = {})
+        : json_(json), path_(std::move(path)) {}
+
+    // The first text that was to be JSON and is not.
+    const std::optional<Error>& mistake() const { return mistake_; }
+
+    void operator()(std::string_view name, const std::string& text) {
+        if (!text.empty()) json_.Field(name, std::string_view(text));
     }
-}
-void Put(JsonWriter& json, std::string_view key, std::optional<Time> time) {
-    if (time) json.Field(key, internal::Time(time->time_since_epoch()));
-}
-void Put(JsonWriter& json, std::string_view key, std::uint32_t count) {
-    if (count != 0) json.Field(key, count);
-}
-void Put(JsonWriter& json, std::string_view key, std::optional<std::uint32_t> count) {
-    if (count) json.Field(key, *count);
-}
-template <typename Enum, std::size_t kCount>
-void Put(JsonWriter& json, std::string_view key, Enum value,
-         const std::array<std::string_view, kCount>& names) {
-    const auto index = static_cast<std::size_t>(value);
-    if (index > 0 && index < kCount) json.Field(key, names[index]);
-}
-void Put(JsonWriter& json, std::string_view key, const std::map<std::string, std::string>& pairs) {
-    if (pairs.empty()) return;
-    json.Key(key).BeginObject();
-    for (const auto& [name, value] : pairs) {
-        json.UserKey(name).Value(std::string_view(value));
+    void operator()(std::string_view name, bool set) {
+        if (set) json_.Field(name, true);
     }
-    json.EndObject();
-}
-void Put(JsonWriter& json, std::string_view key, const std::vector<std::string>& texts) {
-    if (texts.empty()) return;
-    json.Key(key).BeginArray();
-    for (const std::string& text : texts) json.Value(std::string_view(text));
-    json.EndArray();
-}
-
-void PutRetry(JsonWriter& json, const RetryPolicy& retry) {
-    const bool set = retry.delay || retry.backoff_rate || retry.delay_max || retry.jitter;
-    if (!set) return Put(json, "max_retry", retry.max_retries);
-    WriteRetry(json, retry);
-}
-
-void PutRecurrence(JsonWriter& json, const Task& task) {
-    Put(json, "cron_expression", task.cron_expression);
-    Put(json, "interval", task.interval);
-    Put(json, "interval_after_end", task.interval_after_end);
-    Put(json, "timezone", task.timezone);
-    Put(json, "dst", task.dst, kDsts);
-    Put(json, "start_at", task.start_at);
-    Put(json, "end_at", task.end_at);
-    Put(json, "fires_max", task.fires_max);
-    Put(json, "jitter", task.jitter);
-    Put(json, "excluded_dates", task.excluded_dates);
-    Put(json, "execution_mode", task.execution_mode, kModes);
-    Put(json, "misfire_policy", task.misfire_policy, kMisfires);
-    Put(json, "misfires_max", task.misfires_max);
-    Put(json, "backlog_max", task.backlog_max);
-    Put(json, "start_deadline", task.start_deadline);
-    if (task.catch_up_after_pause) json.Field("catch_up_after_pause", true);
-    if (!task.enabled) json.Field("enabled", false);
-}
-
-void Put(JsonWriter& json, const RateLimit& limit) {
-    if (limit.count == 0) return;
-    json.Key("rate_limit").BeginObject().Field("count", limit.count);
-    Put(json, "per", limit.per);
-    json.EndObject();
-}
-void Put(JsonWriter& json, const std::vector<LockWant>& locks) {
-    if (locks.empty()) return;
-    json.Key("locks").BeginArray();
-    for (const LockWant& lock : locks) {
-        json.BeginObject().Field("name", std::string_view(lock.name));
-        json.Field("permits", lock.permits).EndObject();
+    void operator()(std::string_view name, Duration duration) {
+        if (duration != Duration(0)) PutSeconds(name, duration);
     }
-    json.EndArray();
-}
+    void operator()(std::string_view name, std::optional<Duration> duration) {
+        if (duration) PutSeconds(name, *duration);
+    }
+    void operator()(std::string_view name, std::optional<Time> time) {
+        if (time) json_.Field(name, internal::Time(time->time_since_epoch()));
+    }
+    void operator()(std::string_view name, std::uint32_t count) {
+        if (count != 0) json_.Field(name, count);
+    }
+    // A priority, of which 0 is one.
+    void operator()(std::string_view name, int number) { json_.Field(name, number); }
+    template <typename Number>
+    void operator()(std::string_view name, const std::optional<Number>& number) {
+        if (number) json_.Field(name, *number);
+    }
+    template <typename Enum, std::size_t kCount>
+    void operator()(std::string_view name, Enum value,
+                    const std::array<std::string_view, kCount>& names) {
+        const auto index = static_cast<std::size_t>(value);
+        if (index > 0 && index < kCount) json_.Field(name, names[index]);
+    }
+    void operator()(std::string_view name, const std::map<std::string, std::string>& pairs);
+    void operator()(std::string_view name, const std::vector<std::string>& texts);
+    void operator()(std::string_view name, const std::vector<LockWant>& locks);
+    void operator()(std::string_view name, const RateLimit& limit);
+    void operator()(std::string_view name, const RetryPolicy& retry);
+    void operator()(std::string_view name, const std::optional<StepCondition>& condition);
+    // A text that is JSON, as the caller wrote it.
+    void Json(std::string_view name, std::string_view text);
 
-// JSON that the caller wrote, as it is.
-struct RawJson {
-    std::string_view key;
-    std::string_view text;
-    std::string_view field;  // To be blamed.
+  private:
+    void PutSeconds(std::string_view name, Duration duration) {
+        json_.Field(name, static_cast<double>(duration.count()) / 1000);
+    }
+
+    JsonWriter& json_;
+    const std::string path_;
+    std::optional<Error> mistake_;
 };
-Result<void> PutRaw(JsonWriter& json, const RawJson& raw) {
-    if (raw.text.empty()) return {};
-    const auto checked = internal::CheckJson(raw.text, {.bytes_max = raw.text.size()});
-    if (!checked) {
-        return Error{ErrorCode::kInvalid,
-                     "the " + std::string(raw.key) + " is not JSON: " + checked.error().detail,
-                     std::string(raw.field)};
-    }
-    json.Key(raw.key).Raw(raw.text);
-    return {};
+
+void FieldWriter::operator()(std::string_view name,
+                             const std::map<std::string, std::string>& pairs) {
+    if (pairs.empty()) return;
+    json_.Key(name).BeginObject();
+    for (const auto& [key, value] : pairs) json_.UserKey(key).Value(std::string_view(value));
+    json_.EndObject();
 }
 
-Result<void> PutStep(JsonWriter& json, const Step& step, const std::string& path) {
-    json.BeginObject();
-    json.Field("name", std::string_view(step.name));
-    Put(json, "type", step.type);
-    Put(json, "task", step.task);
-    Put(json, "after", step.after);
-    Put(json, "when", step.when, kWhens);
-    for (const auto& [key, text] : {std::pair("payload", std::string_view(step.payload)),
-                                    std::pair("for_each", std::string_view(step.for_each))}) {
-        const std::string field = path + key;
-        if (auto put = PutRaw(json, {key, text, field}); !put) return put.error();
+void FieldWriter::operator()(std::string_view name, const std::vector<std::string>& texts) {
+    if (texts.empty()) return;
+    json_.Key(name).BeginArray();
+    for (const std::string& text : texts) json_.Value(std::string_view(text));
+    json_.EndArray();
+}
+
+void FieldWriter::operator()(std::string_view name, const std::vector<LockWant>& locks) {
+    if (locks.empty()) return;
+    json_.Key(name).BeginArray();
+    for (const LockWant& lock : locks) {
+        json_.BeginObject().Field("name", std::string_view(lock.name));
+        json_.Field("permits", lock.permits).EndObject();
     }
-    if (step.condition) {
-        json.Key("if").BeginObject();
-        const std::string field = path + "if";
-        for (const auto& [key, text] :
-             {std::pair("value", std::string_view(step.condition->value)),
-              std::pair("equals", std::string_view(step.condition->equals))}) {
-            if (auto put = PutRaw(json, {key, text, field}); !put) return put.error();
-        }
+    json_.EndArray();
+}
+
+void FieldWriter::operator()(std::string_view name, const RateLimit& limit) {
+    if (limit.count == 0) return;
+    json_.Key(name).BeginObject().Field("count", limit.count);
+    (*this)("per", limit.per);
+    json_.EndObject();
+}
+
+void FieldWriter::operator()(std::string_view, const RetryPolicy& retry) {
+    const bool set = retry.delay || retry.backoff_rate || retry.delay_max || retry.jitter;
+    if (!set) return (*this)("max_retry", retry.max_retries);
+    WriteRetry(json_, retry);
+}
+
+void FieldWriter::operator()(std::string_view name, const std::optional<StepCondition>& condition) {
+    if (!condition) return;
+    json_.Key(name).BeginObject();
+    FieldWriter inner(json_);
+    EachConditionField(*condition, inner);
+    json_.EndObject();
+    if (!inner.mistake_ || mistake_) return;
+    mistake_ = inner.mistake_;
+    mistake_->field = path_ + std::string(name);
+}
+
+void FieldWriter::Json(std::string_view name, std::string_view text) {
+    if (text.empty()) return;
+    const auto checked = internal::CheckJson(text, {.bytes_max = text.size()});
+    if (checked) {
+        json_.Key(name).Raw(text);
+    } else if (!mistake_) {
+        mistake_ = Error{ErrorCode::kInvalid,
+                         "the " + std::string(name) + " is not JSON: " + checked.error().detail,
+                         path_ + std::string(name)};
+    }
+}
+
+// The mistake in it, if there is one.
+std::optional<Error> PutSteps(JsonWriter& json, const std::vector<Step>& steps) {
+    if (steps.empty()) return std::nullopt;
+    json.Key("steps").BeginArray();
+    for (std::size_t i = 0; i < steps.size(); ++i) {
+        FieldWriter writer(json, "steps[" + std::to_string(i) + "].");
+        json.BeginObject().Field("name", std::string_view(steps[i].name));
+        EachStepField(steps[i], writer);
+        if (writer.mistake()) return writer.mistake();
         json.EndObject();
     }
-    Put(json, "shards", step.shards);
-    if (step.each_worker) json.Field("each_worker", true);
-    Put(json, "parallel_max", step.parallel_max);
-    Put(json, "min_success", step.min_success);
-    Put(json, "queue", step.queue);
-    if (step.priority) json.Field("priority", *step.priority);
-    Put(json, "metadata", step.metadata);
-    Put(json, "labels", step.labels);
-    PutRetry(json, step.retry);
-    Put(json, "executor", step.executor);
-    Put(json, "load_balance_strategy", step.load_balance_strategy);
-    Put(json, "timeout_seconds", step.timeout);
-    Put(json, "expires_after", step.expires_after);
-    Put(json, "delay", step.delay);
-    Put(json, "concurrency_key", step.concurrency_key);
-    Put(json, "concurrency_max", step.concurrency_max);
-    Put(json, step.rate_limit);
-    Put(json, step.locks);
-    json.EndObject();
-    return {};
-}
-
-Result<void> PutSteps(JsonWriter& json, const Task& task) {
-    Put(json, "on_failure", task.on_failure, kOnFailures);
-    Put(json, "shards", task.shards);
-    if (task.each_worker) json.Field("each_worker", true);
-    Put(json, "parallel_max", task.parallel_max);
-    Put(json, "min_success", task.min_success);
-    if (task.steps.empty()) return {};
-    json.Key("steps").BeginArray();
-    for (std::size_t i = 0; i < task.steps.size(); ++i) {
-        const std::string path = "steps[" + std::to_string(i) + "].";
-        if (auto put = PutStep(json, task.steps[i], path); !put) return put.error();
-    }
     json.EndArray();
-    return {};
+    return std::nullopt;
 }
 
 }  // namespace
@@ -187,49 +164,28 @@ std::string_view Name(OnFailure on_failure) {
 }
 
 void WriteRetry(JsonWriter& json, const RetryPolicy& retry) {
+    FieldWriter writer(json);
     json.Key("retry_policy").BeginObject();
-    Put(json, "max_retries", retry.max_retries);
-    if (retry.delay) json.Field("delay", double(retry.delay->count()) / 1000);
-    if (retry.backoff_rate) json.Field("backoff_rate", *retry.backoff_rate);
-    if (retry.delay_max) json.Field("delay_max", double(retry.delay_max->count()) / 1000);
-    if (retry.jitter) json.Field("jitter", *retry.jitter);
+    writer("max_retries", retry.max_retries);
+    writer("delay", retry.delay);
+    writer("backoff_rate", retry.backoff_rate);
+    writer("delay_max", retry.delay_max);
+    writer("jitter", retry.jitter);
     json.EndObject();
 }
 
 Result<std::string> JsonOf(const Task& task) {
-    if (!task.payload.empty()) {
-        const auto checked = internal::CheckJson(task.payload, {.bytes_max = task.payload.size()});
-        if (!checked) {
-            return Error{ErrorCode::kInvalid, "the payload is not JSON: " + checked.error().detail,
-                         "payload"};
-        }
-    }
     std::string body;
     JsonWriter json(body);
+    FieldWriter writer(json);
     json.BeginObject();
-    Put(json, "id", task.id);
-    Put(json, "name", task.name.empty() ? task.type : task.name);
-    Put(json, "type", task.type);
-    Put(json, "queue", task.queue);
-    json.Field("priority", task.priority);
-    if (!task.payload.empty()) json.Key("payload").Raw(task.payload);
-    Put(json, "metadata", task.metadata);
-    Put(json, "labels", task.labels);
-    Put(json, "executor", task.executor);
-    Put(json, "load_balance_strategy", task.load_balance_strategy);
-    PutRetry(json, task.retry);
-    Put(json, "timeout", task.timeout);
-    Put(json, "expires_after", task.expires_after);
-    Put(json, "unique_key", task.unique_key);
-    Put(json, "unique_for", task.unique_for);
-    Put(json, "concurrency_key", task.concurrency_key);
-    Put(json, "concurrency_max", task.concurrency_max);
-    Put(json, task.rate_limit);
-    Put(json, task.locks);
-    if (auto put = PutSteps(json, task); !put) return put.error();
-    Put(json, "run_at", task.run_at);
-    Put(json, "delay", task.delay);
-    PutRecurrence(json, task);
+    writer("name", task.name.empty() ? task.type : task.name);
+    writer.Json("payload", task.payload);
+    EachTaskField(task, writer);
+    EachRecurrenceField(task, writer);
+    if (!task.enabled) json.Field("enabled", false);
+    if (writer.mistake()) return *writer.mistake();
+    if (auto mistake = PutSteps(json, task.steps)) return *mistake;
     json.EndObject();
     return body;
 }
@@ -241,14 +197,15 @@ std::string JsonOf(const WorkerRegistration& worker) {
     json.Field("name", std::string_view(worker.name.empty() ? worker.id : worker.name));
     json.Field("instance_id", std::string_view(worker.id));
     json.Field("base_url", std::string_view(worker.address));
-    Put(json, "health_check_url", worker.health_check_url);
+    FieldWriter writer(json);
+    writer("health_check_url", worker.health_check_url);
     json.Key("tasks").BeginArray();
     for (const std::string& type : worker.types) {
         json.BeginObject().Field("task_name", std::string_view(type)).EndObject();
     }
     json.EndArray();
     json.Field("capacity", worker.capacity).Field("weight", worker.weight);
-    Put(json, "labels", worker.labels);
+    writer("labels", worker.labels);
     json.EndObject();
     return body;
 }
