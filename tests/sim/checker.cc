@@ -133,7 +133,8 @@ void Checker::OnChange(const ExecutionChange& change, const Batch& batch, Instan
     const Execution& after = change.row;
     if (change.before == Place::kNone) ForgetPurged(after.id);
     const auto [found, fresh] = rows_.try_emplace(after.id, after);
-    const Execution before = fresh ? Execution{} : found->second;
+    // The row is written anew at the end of this.
+    Execution before = fresh ? Execution{} : std::move(found->second);
     if (!fresh) {
         if (before.status != after.status && !CanReach(before.status, after.status)) {
             Fail(Describe(after) + " cannot come after " + std::string(Name(before.status)));
@@ -182,8 +183,10 @@ void Checker::OnChange(const ExecutionChange& change, const Batch& batch, Instan
     }
     if (IsWorking(before.status) && !run) --in_hand_[before.worker.text().str()];
     if (IsWorking(after.status) && !run) ++in_hand_[after.worker.text().str()];
-    moves_.push_back({before, after, redrives_.contains(after.id), made_[after.id]});
+    if (!fresh && !IsTerminal(before.status)) --unfinished_;
+    if (!IsTerminal(after.status)) ++unfinished_;
     found->second = after;
+    moves_.push_back({std::move(before), after, redrives_.contains(after.id), made_[after.id]});
 }
 
 void Checker::CheckCounts(const Execution& before, const Execution& after,
@@ -299,13 +302,6 @@ void Checker::OnCancelled(const Execution& execution) {
 }
 
 // --- The end ------------------------------------------------------------------------------------
-
-bool Checker::AllFinished() const {
-    for (const auto& [id, row] : rows_) {
-        if (!IsTerminal(row.status)) return false;
-    }
-    return true;
-}
 
 void Checker::CheckEnd(MemoryDatabase& database, bool quiet) {
     for (const ExecutionId& id : submitted_) {

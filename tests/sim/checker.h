@@ -63,7 +63,7 @@ class Checker {
     void OnRedrive(const ExecutionId& id) { redrives_.insert(id); }  // Asked for, maybe done.
 
     // --- The end --------------------------------------------------------------------------------
-    bool AllFinished() const;
+    bool AllFinished() const { return unfinished_ == 0; }
     // After the heal. `quiet`: nothing failed at all, so everything ran exactly once.
     void CheckEnd(MemoryDatabase& database, bool quiet);
 
@@ -97,6 +97,7 @@ class Checker {
     std::size_t losses_ = 0;
     Time purged_before_{};  // What had finished by then may be gone.
     std::map<ExecutionId, Execution> rows_;
+    std::size_t unfinished_ = 0;          // Of them.
     std::map<ExecutionId, Steady> made_;  // When they were.
     std::vector<RowMove> moves_;          // Of the batch under way.
     std::map<Key, Token> attempts_;       // Committed.

@@ -1,7 +1,13 @@
 // takt_sim: simulates seeds, many or one, and says how to see a failing one again.
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
+#include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <fstream>
 #include <iterator>
 #include <map>
@@ -100,6 +106,7 @@ struct Campaign {
     std::uint64_t seeds = 100;
     bool shrink = false;
     bool keep_going = false;
+    std::uint64_t jobs = 1;  // Processes.
     std::string result_file;
 };
 
@@ -142,6 +149,37 @@ int RunSeeds(const char* program, SimulationOptions options, const Campaign& run
     return failed.empty() ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
+// Each process simulates a part of the seeds. A seed that fails ends all, unless they are to go on.
+int RunJobs(const char* program, const SimulationOptions& options, const Campaign& run) {
+    std::set<pid_t> children;
+    for (std::uint64_t job = 0; job < run.jobs; ++job) {
+        Campaign part = run;
+        part.first = run.first + run.seeds * job / run.jobs;
+        part.seeds = run.first + run.seeds * (job + 1) / run.jobs - part.first;
+        const pid_t child = fork();
+        if (child == 0) std::exit(RunSeeds(program, options, part));
+        if (child < 0) {
+            std::fprintf(stderr, "takt_sim: no more than %zu processes can be started (%s)\n",
+                         children.size(), std::strerror(errno));
+            for (const pid_t other : children) kill(other, SIGTERM);
+            return EXIT_FAILURE;
+        }
+        children.insert(child);
+    }
+    int code = EXIT_SUCCESS;
+    while (!children.empty()) {
+        int status = 0;
+        const pid_t ended = wait(&status);
+        if (ended < 0 || children.erase(ended) == 0) continue;
+        if (WIFEXITED(status) && WEXITSTATUS(status) == EXIT_SUCCESS) continue;
+        if (code == EXIT_SUCCESS && !run.keep_going) {
+            for (const pid_t other : children) kill(other, SIGTERM);
+        }
+        code = EXIT_FAILURE;
+    }
+    return code;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -170,6 +208,9 @@ int main(int argc, char** argv) {
     app.add_option("--without-faults", faults, "Faults that do not happen, by number")
         ->delimiter(',');
     app.add_flag("--keep-going", run.keep_going, "Go on after a seed that fails");
+    app.add_option("--jobs", run.jobs, "Processes that share the seeds")
+        ->check(CLI::Range(1, 256))
+        ->capture_default_str();
     app.add_option("--result", run.result_file,
                    "Add a line of JSON to this file: what was simulated");
     app.add_flag("--shrink", run.shrink,
@@ -183,5 +224,6 @@ int main(int argc, char** argv) {
         run.first = options.seed;
         run.seeds = 1;
     }
-    return RunSeeds(argv[0], options, run);
+    return run.jobs > 1 && run.seeds > 1 ? RunJobs(argv[0], options, run)
+                                         : RunSeeds(argv[0], options, run);
 }

@@ -124,7 +124,7 @@ void SimNode::OnRole(Role role) {
 void SimNode::Release(const Effects& effects) {
     std::map<std::pair<ExecutionId, std::uint32_t>, Time> decided;
     for (const Event& event : effects.events) {
-        if (event.type == EventType::kTaskScheduled) {
+        if (event.type == EventType::kTaskScheduled && !effects.assigns.empty()) {
             decided[{event.execution, event.attempt}] = event.at;
         }
     }

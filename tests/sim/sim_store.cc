@@ -52,16 +52,17 @@ void SimStore::Send(std::function<Result<T>()> work, Done<T> done, Kind kind) {
             if (*waiting) std::exchange(*waiting, {})(std::move(result));
         });
     };
-    const auto lost = [kind] {
-        // A read that is not answered changed nothing; of a write nobody can tell.
-        return internal::Fail(kind.write ? ErrorCode::kUnknown : ErrorCode::kUnavailable,
-                              "no answer");
+    // No answer comes in time. A read that is not answered changed nothing; of a write nobody can tell.
+    const auto give_up = [&world, answer, kind, at = world.now() + database_.deadline] {
+        answer(at - world.now(),
+               internal::Fail(kind.write ? ErrorCode::kUnknown : ErrorCode::kUnavailable,
+                              "no answer"));
     };
     if (link_.cut && world.Chance(0.5)) {
         return answer(world.Between(100us, database_.latency_max),
                       internal::Fail(ErrorCode::kUnavailable, "connection refused"));
     }
-    answer(database_.deadline, lost());
+    const Steady deadline = world.now() + database_.deadline;
     const bool late = kind.write && world.Chance(database_.request_late);
     Steady arrival = world.now() + world.Between(50us, database_.LatencyMax(kind.partition));
     if (late) arrival += database_.deadline + world.Between(0us, 3s);
@@ -69,15 +70,22 @@ void SimStore::Send(std::function<Result<T>()> work, Done<T> done, Kind kind) {
     Steady& last =
         last_arrivals_[TAKT_MUTANT("store.one_line") ? kDefaultPartition : kind.partition];
     if (!late) arrival = last = std::max(arrival, last);
+    const bool given_up = arrival >= deadline;
+    if (given_up) give_up();
     world.After(arrival - world.now(), nullptr,
-                [&world, &database = database_, &link = link_, process = process_, answer, kind,
-                 work = std::move(work)]() mutable {
-                    if (link.cut || (!process->alive && world.Chance(0.5))) return;
-                    if (database.stuck.contains(kind.partition)) return;
+                [&world, &database = database_, &link = link_, process = process_, answer, give_up,
+                 given_up, deadline, kind, work = std::move(work)]() mutable {
+                    const auto lose = [&] {
+                        if (!given_up) give_up();
+                    };
+                    if (link.cut || (!process->alive && world.Chance(0.5))) return lose();
+                    if (database.stuck.contains(kind.partition)) return lose();
                     Result<T> result = work();
-                    if (link.cut || world.Chance(database.reply_lost)) return;
-                    answer(world.Between(50us, database.LatencyMax(kind.partition)),
-                           std::move(result));
+                    if (link.cut || world.Chance(database.reply_lost)) return lose();
+                    const Micros back =
+                        world.Between(50us, database.LatencyMax(kind.partition));
+                    if (world.now() + back >= deadline) return lose();
+                    answer(back, std::move(result));
                 });
 }
 

@@ -2,22 +2,33 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <functional>
 
 namespace takt::internal::sim {
 
 void World::After(Micros delay, ProcessPtr owner, Action action) {
-    queue_.emplace(std::pair(now_ + std::max(delay, Micros(0)), ++order_),
-                   Event{std::move(owner), std::move(action)});
+    if (free_.empty()) {
+        free_.push_back(std::uint32_t(slots_.size()));
+        slots_.emplace_back();
+    }
+    const std::uint32_t slot = free_.back();
+    free_.pop_back();
+    slots_[slot] = {std::move(owner), std::move(action)};
+    queue_.push_back({now_ + std::max(delay, Micros(0)), ++order_, slot});
+    std::ranges::push_heap(queue_, std::greater());
 }
 
 bool World::RunOne(Steady until) {
-    if (queue_.empty() || queue_.begin()->first.first > until) {
+    if (queue_.empty() || queue_.front().at > until) {
         now_ = std::max(now_, until);
         return false;
     }
-    auto node = queue_.extract(queue_.begin());
-    now_ = node.key().first;
-    Event& event = node.mapped();
+    std::ranges::pop_heap(queue_, std::greater());
+    const Due due = queue_.back();
+    queue_.pop_back();
+    now_ = due.at;
+    Event event = std::move(slots_[due.slot]);
+    free_.push_back(due.slot);
     if (!event.owner) {
         event.action();
     } else if (event.owner->alive && event.owner->frozen_until > now_) {
@@ -60,9 +71,9 @@ void SimRuntime::Post(Action action) {
 
 std::uint64_t SimRuntime::After(Duration delay, Action action) {
     const std::uint64_t timer = ++last_timer_;
-    timers_->insert(timer);
+    timers_->push_back(timer);
     world_.After(delay, process_, [timers = timers_, timer, action = std::move(action)]() mutable {
-        if (timers->erase(timer) > 0) action();
+        if (std::erase(*timers, timer) > 0) action();
     });
     return timer;
 }

@@ -4,12 +4,11 @@
 
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <memory>
-#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "base/random.h"
 #include "node/runtime.h"
@@ -66,13 +65,23 @@ class World {
         ProcessPtr owner;
         Action action;
     };
+    // Small, so that the heap moves little: the event itself stays in its slot.
+    struct Due {
+        Steady at{};
+        std::uint64_t order = 0;
+        std::uint32_t slot = 0;
+
+        friend auto operator<=>(const Due&, const Due&) = default;
+    };
 
     Random random_;
     const bool trace_;
     Steady now_{std::chrono::hours(1)};
     std::uint64_t order_ = 0;
     std::uint64_t hash_ = 14695981039346656037u;
-    std::map<std::pair<Steady, std::uint64_t>, Event> queue_;
+    std::vector<Due> queue_;  // A heap, the first on top.
+    std::vector<Event> slots_;
+    std::vector<std::uint32_t> free_;  // Slots.
 };
 
 // The runtime of one scheduler process: its clocks may be wrong, its timers are its own.
@@ -84,7 +93,7 @@ class SimRuntime final : public Runtime {
     Instant Now() override;
     void Post(Action action) override;
     std::uint64_t After(Duration delay, Action action) override;
-    void Cancel(std::uint64_t timer) override { timers_->erase(timer); }
+    void Cancel(std::uint64_t timer) override { std::erase(*timers_, timer); }
 
     // The latest that this process ever read on its wall clock, and when it last read that.
     Instant latest() const { return latest_; }
@@ -95,7 +104,9 @@ class SimRuntime final : public Runtime {
     const Duration& wall_offset_;
     Instant latest_{};
     std::uint64_t last_timer_ = 0;
-    std::shared_ptr<std::set<std::uint64_t>> timers_ = std::make_shared<std::set<std::uint64_t>>();
+    // Those that are set: a handful.
+    std::shared_ptr<std::vector<std::uint64_t>> timers_ =
+        std::make_shared<std::vector<std::uint64_t>>();
 };
 
 }  // namespace takt::internal::sim
