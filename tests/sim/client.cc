@@ -38,9 +38,7 @@ void SimClient::Ask(Input input, std::function<void(const Result<Answer>&)> done
     world.After(world.Between(50us, cluster_.network_max), nullptr,
                 [this, node, answer, input = std::move(input)]() mutable {
                     const auto answered = std::make_shared<bool>(false);
-                    cluster_.world.After(kAnsweredWithin, node->process(), [this, answered] {
-                        if (!*answered) cluster_.checker.OnUnanswered("have something done");
-                    });
+                    AwaitAnswer(node->process(), answered);
                     node->Ask(std::move(input), [this, answer, answered](Result<Answer> result) {
                         *answered = true;
                         cluster_.world.After(
@@ -48,6 +46,17 @@ void SimClient::Ask(Input input, std::function<void(const Result<Answer>&)> done
                             [answer, result = std::move(result)] { answer(result); });
                     });
                 });
+}
+
+void SimClient::AwaitAnswer(const ProcessPtr& process, const std::shared_ptr<bool>& answered) {
+    cluster_.world.After(kAnsweredWithin, process, [this, process, answered] {
+        if (*answered) return;
+        // One that was frozen meanwhile has had less time than that.
+        if (cluster_.world.now() - process->frozen_until < kAnsweredWithin) {
+            return AwaitAnswer(process, answered);
+        }
+        cluster_.checker.OnUnanswered("have something done");
+    });
 }
 
 // Limits that several share are the same for all of them: which of two words on a limit counts is

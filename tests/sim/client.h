@@ -41,6 +41,8 @@ class SimClient {
         bool doubtful = false;  // An answer got lost: it may be there already.
     };
 
+    // Complains if a scheduler that lives never answers.
+    void AwaitAnswer(const ProcessPtr& process, const std::shared_ptr<bool>& answered);
     void AddLimits(Job& job);
     void AddSteps(Job& job, bool quiet);
     void Submit(const Job& job);

@@ -240,6 +240,11 @@ void FireChecker::CheckNoneJumped(const TaskRow& before, const TaskRow& after,
     }
 }
 
+bool FireChecker::WasFired(const Task& task, Time due) const {
+    const auto fired = fired_.find({task.id, task.created_at});
+    return fired != fired_.end() && fired->second.contains(due);
+}
+
 bool FireChecker::WasMissed(const TaskRow& row, Time due) const {
     const auto missed = missed_.find({row.task->id, row.task->created_at});
     if (missed == missed_.end()) return false;

@@ -33,6 +33,7 @@ class FireChecker {
     const TaskRow* Find(const TaskId& id) const;
     // Whether it is, or may have been since.
     bool WasPaused(const TaskRow& before) const;
+    bool WasFired(const Task& task, Time due) const;
     std::size_t due_times() const { return due_times_; }
 
   private:

@@ -19,10 +19,10 @@ std::uint32_t TotalOf(const WorkflowStep& step) {
 
 void FlowChecker::OnCommit(const Batch& batch, const std::vector<RowMove>& moves) {
     std::set<ExecutionId> touched;
-    std::set<ExecutionId> ending;
+    std::map<ExecutionId, Reason> ending;
     std::set<ExecutionId> redriven;
     for (const auto& [id, run] : runs_) {
-        if (run.ending()) ending.insert(id);
+        if (run.ending()) ending[id] = run.progress->ending->reason;
     }
     for (const RowMove& move : moves) {
         if (!move.after.task->workflow()) continue;
@@ -56,7 +56,8 @@ void FlowChecker::OnCommit(const Batch& batch, const std::vector<RowMove>& moves
         const auto run = runs_.find(move.after.parent);
         if (run == runs_.end()) return fail_(Named(move.after) + " is a part of no run");
         touched.insert(run->first);
-        OnPart(run->second, move, ending.contains(run->first) && !CleansUp(run->second));
+        const auto ended = ending.find(run->first);
+        OnPart(run->second, move, ended != ending.end() && !CleansUp(run->second, ended->second));
     }
     for (const ExecutionId& id : touched) {
         const KnownRun& run = runs_[id];
@@ -98,12 +99,14 @@ void FlowChecker::NoteCarried(const Execution& part, std::set<ExecutionId>& touc
     if (!run.recorded) TakeProgress(run, part.progress, redriven.contains(part.parent));
 }
 
-// After a failure steps that clean up begin, once all else has ended; one batch may show both.
-bool FlowChecker::CleansUp(const KnownRun& run) {
+// After a failure steps that clean up begin, once all else has ended; one batch may show both, and that
+// a cancel or the run's timeout cut it short.
+bool FlowChecker::CleansUp(const KnownRun& run, Reason before) {
     const auto head =
         run.progress ? Result<RunProgress>(*run.progress) : DecodeProgressHead(run.row.progress);
-    return head && head->ending && head->ending->cleaning &&
-           head->ending->reason == Reason::kStepFailed;
+    if (!head || !head->ending) return false;
+    const bool failed = head->ending->reason == Reason::kStepFailed;
+    return failed ? head->ending->cleaning : before == Reason::kStepFailed;
 }
 
 void FlowChecker::OnPart(KnownRun& run, const RowMove& move, bool ended_before) {

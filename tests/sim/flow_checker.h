@@ -46,7 +46,8 @@ class FlowChecker {
     void DropEnded(const Execution& row);
     void NoteCarried(const Execution& part, std::set<ExecutionId>& touched,
                      const std::set<ExecutionId>& redriven);
-    static bool CleansUp(const KnownRun& run);
+    // `before`: for what reason it was to end before the batch.
+    static bool CleansUp(const KnownRun& run, Reason before);
     void OnPart(KnownRun& run, const RowMove& move, bool ended_before);
     void CheckBegins(const KnownRun& run, const Execution& part, std::uint32_t step);
     void CheckValues(const KnownRun& run, const Execution& part, std::uint32_t step);

@@ -9,6 +9,7 @@ namespace takt::internal::sim {
 namespace {
 
 constexpr std::string_view kQueuePrefix = "queue/";
+constexpr std::string_view kUniquePrefix = "unique/";
 
 bool Began(const RowMove& move) {
     return move.after.attempt > move.before.attempt;
@@ -41,7 +42,10 @@ void LimitChecker::OnCommit(const Batch& batch, const std::vector<RowMove>& move
     ++commits_;
     clock_latest_ = std::max(clock_latest_, wall_latest);
     for (const RowMove& move : moves) Follow(move, batch.term.epoch);
-    for (const RowMove& move : moves) CheckUnique(move);
+    for (const Change& change : batch.changes) {
+        if (const auto* setting = std::get_if<SettingPut>(&change)) NoteWindow(*setting);
+    }
+    for (const RowMove& move : moves) CheckUnique(move, batch.term.epoch);
     CheckModes();
     CheckConcurrency();
     CheckQueues(batch, moves, config);
@@ -112,7 +116,17 @@ void LimitChecker::CheckModes() {
     }
 }
 
-void LimitChecker::CheckUnique(const RowMove& move) {
+// "unique/KEY" is "1767225600000 order-17": until when, and by whom.
+void LimitChecker::NoteWindow(const SettingPut& setting) {
+    if (!setting.key.view().starts_with(kUniquePrefix) || setting.value.empty()) return;
+    std::istringstream in(setting.value.str());
+    std::int64_t until = 0;
+    std::string execution;
+    in >> until >> execution;
+    written_until_[ExecutionId(Text(execution))] = Time(Duration(until));
+}
+
+void LimitChecker::CheckUnique(const RowMove& move, std::uint64_t epoch) {
     const Execution& row = move.after;
     const Text& key = row.task->opt().unique_key;
     if (key.empty() || row.origin != Origin::kOnce) return;
@@ -120,15 +134,19 @@ void LimitChecker::CheckUnique(const RowMove& move) {
         for (const Window& window : windows_[key]) {
             // A leader whose clock was ahead may have ended it sooner. After a clock was set back it
             // lasts as long as it says, not until the time that the clock before gave.
+            // The next leader goes by the time that is written.
+            const auto written = written_until_.find(window.execution);
+            const bool ends = window.epoch != epoch && written != written_until_.end() &&
+                              row.created_at >= written->second;
             if (row.created_at < window.until && clock_latest_ < window.until &&
-                world_.now() < window.lasted) {
+                world_.now() < window.lasted && !ends) {
                 fail_(row.id.text().str() + " was accepted within the window of " +
                       window.execution.text().str() + " with the same unique key");
             }
         }
         const Duration window = row.task->opt().unique_for;
         const Time until = window > Duration(0) ? row.created_at + window : Time{};
-        windows_[key].push_back({until, move.made + window, row.id});
+        windows_[key].push_back({until, move.made + window, row.id, epoch});
     }
     for (const auto& [id, other] : live_) {
         if (id == row.id || !live_.contains(row.id)) continue;

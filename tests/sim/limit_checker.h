@@ -72,11 +72,13 @@ class LimitChecker {
         Time until{};     // None if the key was only held while the execution lived.
         Steady lasted{};  // When it has lasted as long as it says, whatever the clocks say.
         ExecutionId execution;
+        std::uint64_t epoch = 0;  // Of who gave it.
     };
 
     void Follow(const RowMove& move, std::uint64_t epoch);
     void CheckModes();
-    void CheckUnique(const RowMove& move);
+    void NoteWindow(const SettingPut& setting);
+    void CheckUnique(const RowMove& move, std::uint64_t epoch);
     void CheckConcurrency();
     void CheckQueues(const Batch& batch, const std::vector<RowMove>& moves,
                      const EngineConfig& config);
@@ -89,6 +91,7 @@ class LimitChecker {
     std::uint64_t commits_ = 0;
     std::map<ExecutionId, Row> live_;
     std::map<Text, std::vector<Window>> windows_;  // By unique key.
+    std::map<ExecutionId, Time> written_until_;    // Of their windows, as the store has it.
     std::map<Text, QueueLimits> queues_;           // As committed; plain ones are left out.
     // Starts by what limits their rate, and since when each may have been decided. By epoch too: by
     // the clock of the next leader any time may have passed.

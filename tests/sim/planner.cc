@@ -177,9 +177,9 @@ void SimPlanner::DoSomething() {
             if (world.Chance(0.3)) limits.rate = {.count = 3, .per = Duration(2'000)};
             const std::string queue = kQueues[world.Below(kQueues.size())];
             LimitQueue(queue, limits, false);
-            // Nobody leaves a queue shut for long.
+            // Nobody leaves a queue shut for long, also if it was shut by a word that came late.
             world.After(world.Between(500ms, 5s), nullptr,
-                        [this, queue] { LimitQueue(queue, {}, false); });
+                        [this, queue] { LimitQueue(queue, {}, true); });
         }
     }
 }

@@ -48,6 +48,7 @@ const PastAttempt* LastPast(const Execution& row) {
 
 void PolicyChecker::OnCommit(const Batch& batch, const std::vector<RowMove>& moves,
                              Time wall_latest, const EngineConfig& config) {
+    clock_latest_ = std::max(clock_latest_, wall_latest);
     for (const Change& change : batch.changes) {
         const auto* purge = std::get_if<Purge>(&change);
         if (purge && purge->finished_before > wall_latest - config.retention) {
@@ -108,7 +109,9 @@ void PolicyChecker::CheckMisfire(const Execution& row, const Batch& batch,
     }
     const auto plan = FirePlan::Make(*options.recurrence, row.task->created_at);
     if (!plan || plan->after_end() || IsUnsettled(row, batch)) return;
-    const auto next = plan->Next(row.scheduled_at);
+    // After a clock was set back, some of those behind it may have been fired before.
+    auto next = plan->Next(row.scheduled_at);
+    while (next && fires_.WasFired(*row.task, *next)) next = plan->Next(*next);
     const bool more_due = next && *next <= row.created_at;
     if (options.misfire == Misfire::kFireOnce && more_due) {
         fail_(NameRun(row) + " was fired although only the last of several is to be");
@@ -191,7 +194,9 @@ void PolicyChecker::CheckDelays(Time wall) const {
         const bool over =
             row.state.paused ||
             (recurrence.fires_max != 0 && row.state.fires >= recurrence.fires_max) ||
-            (recurrence.end_at != Time{} && recurrence.end_at <= wall + recurrence.every_after_end);
+            // By a clock that ran ahead it may have come to its end.
+            (recurrence.end_at != Time{} &&
+             recurrence.end_at <= std::max(wall, clock_latest_) + recurrence.every_after_end);
         if (recurrence.every_after_end == Duration(0) || over || going.contains(id)) continue;
         if (row.state.next_at == Time{}) {
             fail_(id.text().str() + " has ended its run and will never be fired again");
@@ -295,7 +300,6 @@ void PolicyChecker::OnRelease(const Effects& effects,
 // --- Workers ------------------------------------------------------------------------------------
 
 void PolicyChecker::CheckDrains(const Batch& batch, const std::vector<RowMove>& moves) {
-    const auto before = workers_;
     std::set<std::string> changed;
     for (const Change& change : batch.changes) {
         if (const auto* gone = std::get_if<WorkerDelete>(&change)) {
@@ -311,16 +315,11 @@ void PolicyChecker::CheckDrains(const Batch& batch, const std::vector<RowMove>& 
     for (const RowMove& move : moves) {
         if (!HasBegun(move) || move.after.task->workflow()) continue;
         const std::string name = move.after.worker.text().str();
-        const auto was = before.find(name);
-        const auto is = workers_.find(name);
-        if (was == before.end() || is == workers_.end()) continue;
+        const auto worker = workers_.find(name);
         // A worker that is set aside by the same batch, perhaps once more, was given it just before.
-        if (changed.contains(name)) continue;
-        const auto set_aside = [](const KnownWorker& worker) {
-            return worker.status == WorkerStatus::kDraining ||
-                   worker.status == WorkerStatus::kMaintenance;
-        };
-        if (set_aside(was->second) && set_aside(is->second)) {
+        if (worker == workers_.end() || changed.contains(name)) continue;
+        const WorkerStatus status = worker->second.status;
+        if (status == WorkerStatus::kDraining || status == WorkerStatus::kMaintenance) {
             fail_(NameRun(move.after) + " was given to " + name + ", which is drained");
         }
     }

@@ -92,6 +92,7 @@ class PolicyChecker {
     World& world_;
     const FireChecker& fires_;
     const Complain fail_;
+    Time clock_latest_{};  // That any leader ever saw.
     std::map<ExecutionId, RowMove> live_;
     std::map<Key, Sent> sent_;  // And not ended by their handlers.
     std::map<std::string, KnownWorker> workers_;
