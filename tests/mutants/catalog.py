@@ -193,6 +193,8 @@ MUTANTS = [
           "LoadPagesThroughAllLiveExecutionsInOrder", test="*LoadPagesThroughAllLive*"),
     store("redis.hide_fence", "a commit that Redis refused counts as done",
           "CommitOfAnOlderTermIsRefused", test="*CommitOfAnOlderTerm*", sample=False),
+    store("mysql.half_batches", "the changes of a batch are written one by one",
+          "ABatchIsAppliedWholeOrNotAtAll", test="*WholeOrNotAtAll*", sample=False),
     store("mysql.hide_gaps", "a batch without its forerunner counts as done",
           "ABatchWhoseForerunnerIsMissing", test="*Forerunner*", sample=False),
 ]

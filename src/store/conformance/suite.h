@@ -32,7 +32,7 @@ class Database {
   public:
     virtual ~Database() = default;
 
-    // A handle. The suite has one open at a time; the nodes of a test share it.
+    // A handle. The nodes of a test share one; a second one is another process's.
     virtual Result<std::unique_ptr<Store>> Open() = 0;
 
     // The database dies without warning while `store` is in use (a kill, a power cut: what was not
@@ -56,6 +56,7 @@ struct Backend {
     std::size_t load_page_rows = 1000;  // More live rows than this take more than one Load page.
     Duration ttl_min{1000};             // The shortest ttl that the backend honours.
     bool encodes = true;                // Whether there are encoded rows that can be spoilt.
+    bool handles_many = true;           // Whether several processes may use the database at once.
 };
 
 inline void PrintTo(const Backend& backend, std::ostream* out) {

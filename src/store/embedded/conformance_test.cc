@@ -53,7 +53,8 @@ INSTANTIATE_TEST_SUITE_P(Embedded, StoreConformance,
                              .create = []() -> Result<std::unique_ptr<Database>> {
                                  return std::make_unique<EmbeddedTestDatabase>();
                              },
-                             .load_page_rows = 100}),
+                             .load_page_rows = 100,
+                             .handles_many = false}),
                          testing::PrintToStringParamName());
 
 }  // namespace

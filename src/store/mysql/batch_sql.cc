@@ -7,6 +7,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/failpoint.h"
 #include "model/record.h"
 #include "store/mysql/batch_statements.h"
 #include "store/mysql/schema.h"
@@ -255,7 +256,7 @@ class Composer {
 BatchSql MakeBatchSql(const Batch& batch, const std::string& prefix, std::size_t packet_bytes_max,
                       const PurgePlan& plan) {
     Packets packets(packet_bytes_max);
-    packets.Add("START TRANSACTION");
+    packets.Add(TAKT_MUTANT("mysql.half_batches") ? "SET autocommit = 1" : "START TRANSACTION");
     packets.Add(fmt::format("UPDATE {}terms SET sequence = {}, last_serial = "
                             "GREATEST(last_serial, {}) WHERE partition_id = {} AND epoch = {} AND "
                             "nonce = {} AND sequence = {}",
