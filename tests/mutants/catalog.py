@@ -172,6 +172,8 @@ MUTANTS = [
           "AReadAfterACommitSeesWhatItWrote", test="*AReadAfterACommit*"),
     store("embedded.unsynced", "commits are not synced to the disk", "AfterAFailedSync",
           test="*AfterAFailedSync*"),
+    store("embedded.answer_early", "a commit is answered before it is synced",
+          "ACutAtAnyWriteLosesNothingThatWasAcknowledged", test="*ACutAtAnyWrite*"),
     store("embedded.resign_any", "who resigns a lost term deposes the leader",
           "ResigningALostTermSucceedsAndDeposesNobody", "PartitionsHaveLeadersOfTheirOwn",
           test="*Resign*:*PartitionsHave*"),

@@ -205,6 +205,9 @@ void Writer::CommitGroup(std::vector<Write>& group) {
         if (!ApplyTogether(group, results) && group.size() > 1) ApplyApart(group, results);
         committing = true;
         if (TAKT_MUTANT("embedded.write_nothing")) Rollback();
+        if (TAKT_MUTANT("embedded.answer_early")) {
+            for (std::size_t i = 0; i < group.size(); ++i) group[i].done(results[i]);
+        }
         if (connection_.in_transaction()) commit_.Run();
     } catch (const SqliteError& error) {
         Rollback();
@@ -218,6 +221,7 @@ void Writer::CommitGroup(std::vector<Write>& group) {
             if (result) result = std::unexpected(verdict);
         }
     }
+    if (TAKT_MUTANT("embedded.answer_early")) return;
     for (std::size_t i = 0; i < group.size(); ++i) group[i].done(std::move(results[i]));
 }
 
