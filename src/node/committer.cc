@@ -75,6 +75,11 @@ void Committer::NoteStep(Serial last_serial) {
         early.assigns = std::exchange(gathering_.assigns, {});
         events_.release(early);
     }
+    if (TAKT_MUTANT("node.answer_early") && !gathering_.replies.empty()) {
+        Effects early;
+        early.replies = std::exchange(gathering_.replies, {});
+        events_.release(early);
+    }
     if (full()) CloseBatch();
 }
 

@@ -18,6 +18,7 @@ from harness import TAKT, Process, environment, until  # noqa: E402
 import checker  # noqa: E402
 import linear_load  # noqa: E402
 import load  # noqa: E402
+import mutant  # noqa: E402
 import proxy  # noqa: E402
 import stores  # noqa: E402
 
@@ -51,7 +52,7 @@ class Scheduler:
                           "--node-id", self.node]
         for key, value in {**SETTINGS, **cluster.settings}.items():
             self.arguments += ["--set", f"{key}={value}"]
-        self.folder, self.variables = cluster.folder, variables
+        self.folder, self.variables = cluster.folder, mutant.armed(variables)
         self.stopped = False  # Whether the test stopped or killed it.
         self.start()
 

@@ -127,7 +127,7 @@ class Load:
             return
         if kind == "cancelled":
             self.cancel(chance, one)
-        elif chance.random() < 0.1:
+        elif chance.random() < 0.5:
             self.read(chance, one)
 
     def body(self, one, chance):

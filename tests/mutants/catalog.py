@@ -1,7 +1,7 @@
 """The mutants: what each breaks, who has to notice it, and how that one says so.
 
 A name is that of a TAKT_MUTANT in the sources. `sim` are arguments of takt_sim (None: as it comes), `test` a
-program of the build and its filter. `says` is part of what the checker says: one
+program of the build and its filter, `chaos` a store and a fault. `says` is part of what the checker says: one
 that fails for another reason has not noticed this one.
 """
 import dataclasses
@@ -14,11 +14,14 @@ class Mutant:
     says: tuple  # Any of them.
     sim: str | None = None
     test: tuple | None = None  # (program, filter)
+    chaos: tuple | None = None  # (store, fault)
     seeds: int = 400  # Of the simulator, at most.
     sample: bool = True  # Whether ./dev test runs it.
 
     @property
     def by(self):
+        if self.chaos:
+            return "chaos " + " ".join(self.chaos)
         return self.test[0] if self.test else "takt_sim"
 
 
@@ -199,4 +202,8 @@ MUTANTS = [
           "ABatchIsAppliedWholeOrNotAtAll", test="*WholeOrNotAtAll*", sample=False),
     store("mysql.hide_gaps", "a batch without its forerunner counts as done",
           "ABatchWhoseForerunnerIsMissing", test="*Forerunner*", sample=False),
+    # --- Schedulers against chaos -----------------------------------------------------------------
+    Mutant("node.answer_early", "clients are answered before the commit",
+           ("was acknowledged, then not found", "was acknowledged and does not exist"),
+           chaos=("redis", "slow"), sample=False),
 ]

@@ -42,7 +42,11 @@ def say(text):
 
 def run(command, mutant):
     variables = {name: value for name, value in os.environ.items() if not name.startswith("TAKT_")}
-    variables["TAKT_FAILPOINTS"] = f"mutant.{mutant.name}:error"
+    if mutant.chaos:  # Its clients and workers are whole; cluster.py arms the schedulers.
+        variables |= {"TAKT_MUTANT": mutant.name, "TAKT_BINARY": str(BUILD / "takt"),
+                      "PYTHONDONTWRITEBYTECODE": "1"}
+    else:
+        variables["TAKT_FAILPOINTS"] = f"mutant.{mutant.name}:error"
     try:
         ended = subprocess.run(command, capture_output=True, text=True, errors="replace", env=variables,
                                timeout=SECONDS_MAX, check=False, cwd=ROOT)
@@ -57,6 +61,9 @@ def command_of(mutant):
     if mutant.test:
         program, which = mutant.test
         return [BUILD / program, f"--gtest_filter={which}", "--gtest_brief=1"]
+    if mutant.chaos:
+        store, fault = mutant.chaos
+        return [sys.executable, ROOT / "tests/chaos/chaos.py", "--store", store, "--fault", fault]
     return [BUILD / "takt_sim", "--seeds", str(mutant.seeds), *mutant.sim.split()]
 
 
@@ -65,6 +72,8 @@ def read(mutant, text):
     if mutant.test:
         failed = sorted(set(re.findall(r"\[  FAILED  \] (\S+?),? ", text + " ")))
         return ", ".join(name.split(".")[-1].split("/")[0] for name in failed), " ".join(failed) + text
+    if mutant.chaos:
+        return " ".join(mutant.chaos), "; ".join(re.findall(r"VIOLATION (.*)", text))
     found = re.search(r"seed (\d+) FAILED: (.*)", text)
     return (f"seed {found[1]}", found[2]) if found else ("", "")
 
@@ -75,7 +84,7 @@ def try_out(mutant):
     where, said = read(mutant, text)
     caught = code == 1 and any(words in said for words in mutant.says)
     outcome = Outcome(mutant.name, mutant.broken, mutant.by, caught, where,
-                      said if mutant.sim is not None else where, time.monotonic() - began)
+                      where if mutant.test else said, time.monotonic() - began)
     if not caught:
         outcome.said = said[:300] or text.strip()[-300:]
     return outcome
