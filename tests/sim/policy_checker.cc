@@ -62,7 +62,6 @@ void PolicyChecker::OnCommit(const Batch& batch, const std::vector<RowMove>& mov
             IsRecordOfMissed(row) ? CheckMissed(row, batch) : CheckFire(row, batch, config);
             CheckSkipped(row, moves);
         }
-        CheckRetry(move, batch, wall_latest, config);
         CheckLoss(move);
         CheckTimeout(move, batch, config);
         if (nothing_fails && HasBegun(move)) CheckRoom(move);
@@ -206,28 +205,18 @@ void PolicyChecker::CheckDelays(Time wall) const {
 
 // --- Attempts -----------------------------------------------------------------------------------
 
-// The next attempt must not be decided before the delay is over, by the latest that its leader's clock
-// ever said, by the steady time, and by what was planned.
-void PolicyChecker::CheckRetry(const RowMove& move, const Batch& batch, Time wall_latest,
-                               const EngineConfig& config) {
-    const Execution& row = move.after;
+// Exact by the time at which the next attempt was decided, where all clocks are right.
+void PolicyChecker::CheckRetry(const Execution& row, Time decided,
+                               const EngineConfig& config) const {
     const PastAttempt* past = LastPast(row);
-    if (row.failures > move.before.failures) {
-        // A report may come long after the attempt has ended, from when on its delay counts.
-        const Duration ago = past ? wall_latest - past->finished_at : Duration(0);
-        failed_[row.id] = {world_.now() - std::max(ago, Duration(0)), batch.term.epoch};
-    }
-    if (!HasBegun(move) || move.redriven || !past || past->end != AttemptEnd::kFailed) return;
-    // Commits tell little of when something was decided, by a clock that was set even less.
-    if (world_.clocks_set > 0) return;
-    const Failed failed = failed_[row.id];
-    if (past->attempt + 1 != row.attempt || failed.epoch != batch.term.epoch) return;
+    const auto known = live_.find(row.id);
+    const bool redriven = known != live_.end() && known->second.redriven;
+    if (world_.clocks_set > 0 || decided == Time{} || redriven || !past) return;
+    if (past->end != AttemptEnd::kFailed || past->attempt + 1 != row.attempt) return;
     const auto& own = row.task->opt().retry;
     const double delay = ShortestDelay(own ? *own : config.retry, row.failures);
-    const auto since_end = [&](Time at) { return double((at - past->finished_at).count()); };
-    const double waited = double((world_.now() - failed.at) / 1ms);
-    if (since_end(wall_latest) < delay - 2 && since_end(move.before.ready_at) < delay - 2 &&
-        waited < delay / 2) {
+    // Each of the times is rounded to a millisecond.
+    if (double((decided - past->finished_at).count()) < delay - 2) {
         fail_(NameRun(row) + " is retried before its delay is over");
     }
 }
@@ -262,8 +251,9 @@ void PolicyChecker::CheckTimeout(const RowMove& move, const Batch& batch,
     }
 }
 
-void PolicyChecker::OnAssign(const Assign& assign) {
+void PolicyChecker::OnAssign(const Assign& assign, Time decided, const EngineConfig& config) {
     const Execution& row = assign.execution;
+    CheckRetry(row, decided, config);
     const std::string worker = row.worker.text().str();
     sent_[{row.id.text().str(), row.attempt}] = {world_.now(), assign.session, worker};
     ++workers_[worker].in_hand;

@@ -35,8 +35,8 @@ class PolicyChecker {
     void OnWorker(const std::string& worker, std::uint32_t capacity) {
         workers_[worker].capacity = capacity;
     }
-    // An attempt is sent.
-    void OnAssign(const Assign& assign);
+    // An attempt is sent, which a leader decided on at `decided` by its clock.
+    void OnAssign(const Assign& assign, Time decided, const EngineConfig& config);
     // A scheduler lets go of its effects; `reaches` tells whether a session is still there.
     void OnRelease(const Effects& effects, const std::function<bool(SessionId)>& reaches);
     // A handler has ended an attempt.
@@ -64,10 +64,6 @@ class PolicyChecker {
         std::uint64_t epoch = 0;
         std::uint32_t count = 0;
     };
-    struct Failed {
-        Steady at{};
-        std::uint64_t epoch = 0;
-    };
     struct Jitter {
         int none = 0;
         bool some = false;
@@ -79,8 +75,7 @@ class PolicyChecker {
     void CheckJitter(const Execution& row);
     void CheckSkipped(const Execution& row, const std::vector<RowMove>& moves);
     void CheckBacklogs(const std::vector<RowMove>& moves);
-    void CheckRetry(const RowMove& move, const Batch& batch, Time wall_latest,
-                    const EngineConfig& config);
+    void CheckRetry(const Execution& row, Time decided, const EngineConfig& config) const;
     void CheckLoss(const RowMove& move);
     void CheckTimeout(const RowMove& move, const Batch& batch, const EngineConfig& config);
     void CheckDrains(const Batch& batch, const std::vector<RowMove>& moves);
@@ -96,7 +91,6 @@ class PolicyChecker {
     std::map<ExecutionId, RowMove> live_;
     std::map<Key, Sent> sent_;  // And not ended by their handlers.
     std::map<std::string, KnownWorker> workers_;
-    std::map<ExecutionId, Failed> failed_;  // When the last failure was, and who wrote it.
     std::map<TaskId, CaughtUp> caught_up_;
     std::map<std::pair<TaskId, std::uint64_t>, Jitter> jitters_;  // By the task's version.
 };

@@ -133,12 +133,12 @@ void SimNode::Release(const Effects& effects) {
         return connection && !connection->cut;
     });
     for (const Assign& assign : effects.assigns) {
-        cluster_.checker.policies.OnAssign(assign);
+        const Time at = decided[{assign.execution.id, assign.execution.attempt}];
+        cluster_.checker.policies.OnAssign(assign, at, cluster_.config.engine);
         cluster_.world.Note(name_, "assigns", assign.execution.id.view(), assign.execution.attempt);
-        cluster_.checker.OnAssign(assign.execution,
-                                  {.at = decided[{assign.execution.id, assign.execution.attempt}],
-                                   .batch_began = effects.begun_at,
-                                   .ahead = host_.AheadSince(effects.begun_at)});
+        cluster_.checker.OnAssign(assign.execution, {.at = at,
+                                                     .batch_began = effects.begun_at,
+                                                     .ahead = host_.AheadSince(effects.begun_at)});
         const ConnectionPtr connection = Find(assign.session);
         if (!connection) continue;
         cluster_.ToWorker(connection,

@@ -82,8 +82,7 @@ void SimStore::Send(std::function<Result<T>()> work, Done<T> done, Kind kind) {
                     if (database.stuck.contains(kind.partition)) return lose();
                     Result<T> result = work();
                     if (link.cut || world.Chance(database.reply_lost)) return lose();
-                    const Micros back =
-                        world.Between(50us, database.LatencyMax(kind.partition));
+                    const Micros back = world.Between(50us, database.LatencyMax(kind.partition));
                     if (world.now() + back >= deadline) return lose();
                     answer(back, std::move(result));
                 });
