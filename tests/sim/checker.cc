@@ -128,6 +128,14 @@ void Checker::ForgetPurged(const ExecutionId& id) {
     submitted_.erase(id);
 }
 
+// A part goes with its run, however late it ended by a clock that was ahead.
+bool Checker::MayBePurged(const Execution& row) const {
+    if (!IsTerminal(row.status)) return false;
+    if (row.finished_at < purged_before_) return true;
+    const Execution* run = row.parent.empty() ? nullptr : Find(row.parent);
+    return run && MayBePurged(*run);
+}
+
 void Checker::OnChange(const ExecutionChange& change, const Batch& batch, Instant latest,
                        const EngineConfig& config) {
     const Execution& after = change.row;
@@ -243,7 +251,7 @@ void Checker::OnVerdict(const AttemptRef& attempt, bool accepted) {
     const bool is_end = row && row->attempt == attempt.attempt && row->token == attempt.token;
     const bool succeeded = ended != ended_.end() && ended->second;
     if (!accepted) {
-        const bool stored = is_end && row->finished_at >= purged_before_;
+        const bool stored = is_end && !MayBePurged(*row);
         if (stored && succeeded && row->status == Status::kSuccess) {
             Fail("a report of " + Describe(*row) + " was refused although it is stored");
         }

@@ -83,6 +83,7 @@ class Checker {
     void OnChange(const ExecutionChange& change, const Batch& batch, Instant latest,
                   const EngineConfig& config);
     void ForgetPurged(const ExecutionId& id);
+    bool MayBePurged(const Execution& row) const;
     bool HasWaited(const Execution& row) const;
     void CheckCounts(const Execution& before, const Execution& after, const EngineConfig& config);
     void CheckCapacity();
