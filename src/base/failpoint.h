@@ -9,7 +9,7 @@
 //
 // is a list of name:action[:nth]. Actions: exit (at once, with status 87), abort, stop (SIGSTOP, as
 // a paused machine), delay=MS, and error where the place supports it. With nth only that pass,
-// counted from 1, else every pass. Without TAKT_FAIL_POINTS in the build the places compile to
+// counted from 1, else every pass. In a build without tests (TAKT_TESTING) the places compile to
 // nothing.
 //
 // Names are area.place.moment. A point is known from the start of the process, passed or not.
@@ -24,7 +24,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "base/failpoint.h"
+#include "switches.h"  // Made by CMake.
 
 namespace takt::internal {
 
@@ -83,7 +83,7 @@ inline Point point{kName.text, kCanFail};
 }  // namespace failpoint_internal
 }  // namespace takt::internal
 
-#ifdef TAKT_FAIL_POINTS
+#if TAKT_TESTING
 #define TAKT_FAIL_POINT(name) \
     static_cast<void>(::takt::internal::failpoint_internal::point<name, false>.Pass())
 #define TAKT_FAIL_POINT_ERROR(name) (::takt::internal::failpoint_internal::point<name, true>.Pass())

@@ -9,8 +9,6 @@
 
 #include <chrono>
 
-#ifdef TAKT_FAIL_POINTS
-
 namespace takt::internal {
 namespace {
 
@@ -144,5 +142,3 @@ TEST_F(FailPointTest, TheEnvironmentArms) {
 
 }  // namespace
 }  // namespace takt::internal
-
-#endif
