@@ -110,6 +110,16 @@ add_custom_command(OUTPUT ${completion}
 add_custom_target(takt_completion ALL DEPENDS ${completion})
 install(FILES ${completion} DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions
         COMPONENT cli)
+# Units of systemd, their users and folders, and configuration to begin with. Of the package alone: they name
+# /usr/bin/takt. deploy/systemd/postinst makes of them what a machine needs.
+install(FILES deploy/systemd/takt-server.service deploy/systemd/takt-worker@.service
+        DESTINATION lib/systemd/system COMPONENT cli EXCLUDE_FROM_ALL)
+foreach(kind sysusers tmpfiles)
+  install(FILES deploy/systemd/takt.${kind} DESTINATION lib/${kind}.d RENAME takt.conf
+          COMPONENT cli EXCLUDE_FROM_ALL)
+endforeach()
+install(FILES deploy/systemd/server.yaml deploy/systemd/worker.yaml
+        DESTINATION ${CMAKE_INSTALL_DATADIR}/takt COMPONENT cli EXCLUDE_FROM_ALL)
 install(TARGETS takt_shared EXPORT taktTargets
         LIBRARY COMPONENT library NAMELINK_COMPONENT development)
 install(TARGETS takt_client takt_client_static EXPORT takt-clientTargets
@@ -182,6 +192,8 @@ set(CPACK_DEBIAN_LIBRARY_PACKAGE_DEPENDS "tzdata")
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS
     "${package_library} (= ${PROJECT_VERSION}), ${package_client_development} (= ${PROJECT_VERSION})")
 set(CPACK_DEBIAN_CLIENT_DEVELOPMENT_PACKAGE_DEPENDS "${package_client_library} (= ${PROJECT_VERSION})")
+set(CPACK_DEBIAN_CLI_PACKAGE_CONTROL_EXTRA ${PROJECT_SOURCE_DIR}/deploy/systemd/postinst)
+set(CPACK_DEBIAN_CLI_PACKAGE_CONTROL_STRICT_PERMISSION ON)
 set(CPACK_COMPONENT_CLI_DESCRIPTION "Distributed task scheduler
  Scheduler, worker and command line of Takt in one program: runs tasks now, later or by cron on a
  fleet of workers, with its state in a file, Redis, etcd or MySQL.")

@@ -71,10 +71,12 @@ class Units(unittest.TestCase):
         self.assertGreater(int(dict(settings("takt-server.service"))["TimeoutStopSec"]), 5)
         self.assertGreater(int(dict(settings("takt-worker@.service"))["TimeoutStopSec"]), 60 + 10)
 
-    def test_the_users_of_the_units_are_made(self):
-        # A unit whose user does not exist does not start.
+    def test_the_users_and_folders_of_the_units_are_made(self):
+        # A unit whose user does not exist does not start, nor one without its configuration.
         with tempfile.TemporaryDirectory() as root:
             (pathlib.Path(root) / "etc").mkdir()
+            (pathlib.Path(root) / "usr/share/takt").mkdir(parents=True)
+            shutil.copy(FOLDER / "server.yaml", pathlib.Path(root) / "usr/share/takt")
             for name in ("takt.sysusers", "takt.tmpfiles"):
                 shutil.copy(FOLDER / name, pathlib.Path(root) / f"{name}.conf")
             ended = run("systemd-sysusers", f"--root={root}", f"{root}/takt.sysusers.conf")
@@ -84,7 +86,12 @@ class Units(unittest.TestCase):
                 self.assertRegex(made, rf"(?m)^{dict(settings(unit))['User']}:")
             ended = run("systemd-tmpfiles", "--create", f"--root={root}", f"{root}/takt.tmpfiles.conf")
             self.assertEqual((ended.returncode, ended.stderr), (0, ""))
-            self.assertEqual((pathlib.Path(root) / "etc/takt").stat().st_mode & 0o777, 0o700)
+            for path, mode in {"etc/takt": 0o700, "etc/takt/server.yaml": 0o600, "var/lib/takt": 0o700}.items():
+                self.assertEqual((pathlib.Path(root) / path).stat().st_mode & 0o777, mode, path)
+            # What somebody wrote there stays when the next version is installed.
+            (pathlib.Path(root) / "etc/takt/server.yaml").write_text("mine")
+            run("systemd-tmpfiles", "--create", f"--root={root}", f"{root}/takt.tmpfiles.conf")
+            self.assertEqual((pathlib.Path(root) / "etc/takt/server.yaml").read_text(), "mine")
 
 
 class Billing:

@@ -1,10 +1,18 @@
 """The Debian packages: what is in them and what they need. They are made, not installed."""
-import os
+import json
 import pathlib
 import tempfile
 import unittest
 
 from support import BUILD, run
+
+SOURCE = pathlib.Path(__file__).resolve().parents[2]
+
+
+def commands_in(folder):
+    """By source, the command that compiles it, as seen from its build folder."""
+    entries = json.loads((folder / "compile_commands.json").read_text())
+    return {entry["output"]: entry["command"].replace(str(folder), "BUILD") for entry in entries}
 
 
 class PackageTest(unittest.TestCase):
@@ -43,6 +51,18 @@ class PackageTest(unittest.TestCase):
         for package in ("libc6", "libssl3", "libsqlite3-0", "libgrpc++", "tzdata"):
             self.assertIn(package, needs)
 
+    def test_command_line_comes_with_units_users_and_a_configuration(self):
+        # Who installs the package has a service to enable, and copies nothing out of a clone.
+        files = self.files("takt")
+        for file in ("systemd/system/takt-server.service", "systemd/system/takt-worker@.service",
+                     "sysusers.d/takt.conf", "tmpfiles.d/takt.conf"):
+            self.assertIn(f"/usr/lib/{file}", files)
+        for file in ("server.yaml", "worker.yaml"):
+            self.assertIn(f"/usr/share/takt/{file}", files)
+        script = run("dpkg-deb", "-I", self.packages["takt"], "postinst")
+        self.assertIn("systemd-sysusers takt.conf", script)
+        self.assertNotIn("systemctl enable", script)
+
     def test_library_and_headers_are_apart(self):
         library = self.files("libtakt0.1")
         self.assertTrue(any(file.endswith("/libtakt.so.0.1") for file in library), library)
@@ -67,6 +87,17 @@ class PackageTest(unittest.TestCase):
                      "/takt-client/takt-clientConfig.cmake"):
             self.assertTrue(any(file.endswith(name) for file in development), name)
         self.assertEqual(self.field("libtakt-client-dev", "Depends"), "libtakt-client0.1 (= 0.1.0)")
+
+
+class Objects(unittest.TestCase):
+    def test_without_the_tests_they_are_compiled_by_the_same_commands(self):
+        # A package is built without fail points. If that were in every command, nothing of the build that is there
+        # could be used again.
+        with tempfile.TemporaryDirectory(prefix="takt-package-") as folder:
+            run("cmake", "--preset", "release", "-B", folder, "-DTAKT_TESTING=OFF", cwd=SOURCE)
+            packaged, tested = commands_in(pathlib.Path(folder)), commands_in(BUILD)
+        self.assertLess(packaged.keys(), tested.keys())
+        self.assertEqual(packaged, {file: tested[file] for file in packaged})
 
 
 if __name__ == "__main__":
