@@ -209,6 +209,19 @@ class PythonWorkerTest(ClusterTest):
         until(lambda: not self.worker_row("py-stop").get("connected"), "it has left")
 
     # Whoever does not end within the drain timeout is given to others at once, as nobody's failure.
+    def test_a_thread_of_a_program_may_run_it_until_it_is_drained(self):
+        self.serve()
+        worker = takt.Worker(self.url, id="py-thread")
+        worker.add("double", lambda task: task.payload * 2)
+        thread = threading.Thread(target=worker.run)
+        thread.start()
+        try:
+            self.assertEqual(self.client().run("double", 21, wait=20).result, 42)
+        finally:
+            worker.drain()
+            thread.join(20)
+        self.assertFalse(thread.is_alive())
+
     def test_what_does_not_end_in_time_is_handed_back(self):
         self.serve()
         client = self.client()

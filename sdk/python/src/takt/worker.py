@@ -234,9 +234,11 @@ class Worker(WorkerBase):
         self._raise_failure()
 
     def run(self) -> None:
-        """Starts, serves until SIGTERM or SIGINT, stops in order. For the main thread."""
-        for number in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(number, lambda *_: self.drain())
+        """Starts, serves until SIGTERM or SIGINT, stops in order. In another thread than the main one, which alone may
+        handle signals, it serves until drain()."""
+        if threading.current_thread() is threading.main_thread():
+            for number in (signal.SIGTERM, signal.SIGINT):
+                signal.signal(number, lambda *_: self.drain())
         self.start()
         # Not a plain join: the interpreter handles signals between two short ones.
         while self._thread and self._thread.is_alive():
