@@ -2,14 +2,12 @@
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
-#include <iostream>
-#include <iterator>
 #include <map>
 
 #include "api/definition_kind.h"
 #include "base/id.h"
 #include "cli/definition_server.h"
+#include "cli/given_file.h"
 #include "cli/output.h"
 #include "definitions/plan_text.h"
 #include "definitions/task_circles.h"
@@ -31,16 +29,6 @@ struct ApplyOptions {
 };
 
 // --- Files --------------------------------------------------------------------------------------
-
-Result<std::string> ReadWhole(const std::string& path) {
-    if (path == "-") return std::string(std::istreambuf_iterator<char>(std::cin), {});
-    std::ifstream file(path, std::ios::binary);
-    std::string text(std::istreambuf_iterator<char>(file), {});
-    if (!file.is_open() || file.bad()) {
-        return Fail(ErrorCode::kInvalid, "cannot read " + path);
-    }
-    return text;
-}
 
 bool IsDefinitionFile(const std::filesystem::path& path) {
     const std::string ending = path.extension().string();
@@ -77,7 +65,7 @@ Result<WrittenDefinitions> ReadPaths(const std::vector<std::string>& paths,
         const auto files = FilesUnder(path);
         if (!files) return std::unexpected(files.error());
         for (const std::string& file : *files) {
-            const auto text = ReadWhole(file);
+            const auto text = ReadGivenFile(file);
             if (!text) return std::unexpected(text.error());
             reader.Read(file == "-" ? "stdin" : file, *text);
         }

@@ -3,14 +3,12 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
-#include <fstream>
-#include <iostream>
-#include <iterator>
 #include <map>
 #include <thread>
 
 #include "base/json.h"
 #include "cli/execution_view.h"
+#include "cli/given_file.h"
 #include "cli/output.h"
 #include "cli/task_flags.h"
 #include "definitions/yaml_json.h"
@@ -21,16 +19,6 @@ namespace {
 // How often a progress bar is drawn anew.
 constexpr std::chrono::milliseconds kLook{500};
 constexpr std::size_t kBarWidth = 30;
-
-Result<std::string> ReadAll(const std::string& file) {
-    if (file == "-") {
-        return std::string(std::istreambuf_iterator<char>(std::cin),
-                           std::istreambuf_iterator<char>());
-    }
-    std::ifstream in(file, std::ios::binary);
-    if (!in) return Fail(ErrorCode::kInvalid, "cannot read " + file);
-    return std::string(std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>());
-}
 
 std::string CountsOf(const boost::json::value& step) {
     const auto* counts = FindMember(step, "executions");
@@ -147,7 +135,7 @@ Result<int> Validate(Client& client, const FileOptions& options, const std::stri
 }  // namespace
 
 Result<int> CreateFromFile(Client& client, const FileOptions& options) {
-    const auto text = ReadAll(options.file);
+    const auto text = ReadGivenFile(options.file);
     if (!text) return std::unexpected(text.error());
     const auto body = YamlToJson(*text, options.file);
     if (!body) return std::unexpected(body.error());

@@ -2,13 +2,12 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
-#include <iostream>
-#include <iterator>
 
 #include "api/step_json.h"
 #include "api/task_json.h"
 #include "base/json.h"
 #include "cli/cli.h"
+#include "cli/given_file.h"
 #include "cli/output.h"
 #include "definitions/definition_file.h"
 #include "definitions/import.h"
@@ -24,14 +23,6 @@ struct ImportOptions {
     std::string timezone;
     bool system = false;
 };
-
-Result<std::string> ReadImported(const std::string& path) {
-    if (path == "-") return std::string(std::istreambuf_iterator<char>(std::cin), {});
-    std::ifstream file(path, std::ios::binary);
-    std::string text(std::istreambuf_iterator<char>(file), {});
-    if (file.is_open() && !file.bad()) return text;
-    return Fail(ErrorCode::kInvalid, "cannot read " + path);
-}
 
 // The zone that programs of this machine go by; empty if it cannot be told.
 std::string ZoneOfMachine() {
@@ -101,7 +92,7 @@ Result<void> WriteDefinitions(const Imported& imported, const std::string& folde
 using Importer = Imported (*)(const std::string& text, const ImportOptions& options);
 
 Result<int> Import(const ImportOptions& options, Importer importer) {
-    const auto text = ReadImported(options.file);
+    const auto text = ReadGivenFile(options.file);
     if (!text) return std::unexpected(text.error());
     Imported imported = importer(*text, options);
     CheckImported(imported);
@@ -109,6 +100,7 @@ Result<int> Import(const ImportOptions& options, Importer importer) {
     if (auto written = WriteDefinitions(imported, options.folder); !written) {
         return std::unexpected(written.error());
     }
+    if (imported.unreadable) return kUsage;
     return imported.complete() ? kOk : kFailed;
 }
 

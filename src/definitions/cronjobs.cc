@@ -1,5 +1,7 @@
 // CronJobs of Kubernetes as definitions.
+#include <algorithm>
 #include <array>
+#include <cctype>
 #include <optional>
 #include <utility>
 
@@ -55,6 +57,53 @@ std::string ModeOfPolicy(std::string_view policy) {
     return policy.empty() || policy == "Allow" ? "parallel" : "";
 }
 
+// Fields that are taken, told of otherwise, or filled in by the cluster.
+constexpr std::array<std::string_view, 9> kJobFields = {
+    "backoffLimit", "activeDeadlineSeconds", "completions", "parallelism",         "template",
+    "selector",     "completionMode",        "suspend",     "podReplacementPolicy"};
+constexpr std::array<std::string_view, 6> kPodFields = {
+    "containers",    "restartPolicy", "dnsPolicy", "schedulerName", "terminationGracePeriodSeconds",
+    "serviceAccount"};
+constexpr std::array<std::string_view, 8> kContainerFields = {
+    "name", "image", "imagePullPolicy",        "command",
+    "args", "env",   "terminationMessagePath", "terminationMessagePolicy"};
+
+using Variables = std::vector<std::pair<std::string, std::string>>;
+
+// $(NAME) in a command is the value of a variable, $$(NAME) is $(NAME): the kubelet does that before
+// any shell sees it. What is no variable stays, and is told to `unknown`.
+std::string Expand(std::string_view text, const Variables& variables,
+                   std::vector<std::string>& unknown) {
+    std::string done;
+    while (!text.empty()) {
+        const std::size_t end = text.starts_with("$(") ? text.find(')') : std::string_view::npos;
+        if (text.starts_with("$$")) {
+            done += '$';
+            text.remove_prefix(2);
+            continue;
+        }
+        if (end == std::string_view::npos) {
+            done += text.front();
+            text.remove_prefix(1);
+            continue;
+        }
+        const std::string name(text.substr(2, end - 2));
+        const auto found =
+            std::ranges::find(variables, name, [](const auto& variable) { return variable.first; });
+        if (found != variables.end()) {
+            done += found->second;
+        } else {
+            done += text.substr(0, end + 1);
+            const bool named = std::ranges::all_of(name, [](unsigned char c) {
+                return std::isalnum(c) || c == '_' || c == '-' || c == '.';
+            });
+            if (named) unknown.push_back(name);
+        }
+        text.remove_prefix(end + 1);
+    }
+    return done;
+}
+
 // One CronJob: `place` is where it stands in its document.
 class CronJob {
   public:
@@ -77,7 +126,10 @@ class CronJob {
                              "not known here; --type gives it to workers of yours");
         }
         const std::string id = ids.Make(name);
-        const std::string described = "task " + id + ", " + cron->Describe();
+        const std::string space = TextAt({"metadata", "namespace"});
+        const std::string described = "task " + id +
+                                      (space.empty() ? "" : " of namespace " + space) + ", " +
+                                      cron->Describe();
         notes.Note(LineAt("metadata.name"), Grade::kTaken, described);
         std::string text;
         JsonWriter json(text);
@@ -136,8 +188,8 @@ class CronJob {
     }
 
     // Names and values; others are told of.
-    std::vector<std::pair<std::string, std::string>> Environment() {
-        std::vector<std::pair<std::string, std::string>> variables;
+    Variables Environment() {
+        Variables variables;
         const auto container = Container();
         const auto list = container ? MemberOf(*container, "env") : std::nullopt;
         if (!list || list->kind() != JsonView::Kind::kArray) return variables;
@@ -204,7 +256,15 @@ class CronJob {
                     json.Value(std::string_view(name + "=" + value));
                 }
             }
-            for (const std::string& word : Command()) json.Value(std::string_view(word));
+            std::vector<std::string> unknown;
+            for (const std::string& word : Command()) {
+                json.Value(std::string_view(Expand(word, variables, unknown)));
+            }
+            for (const std::string& name : unknown) {
+                Tell("spec.jobTemplate", "$(" + name +
+                                             ") in the command stays as it is: its value is not "
+                                             "known here");
+            }
             json.EndArray();
         } else {
             if (container) json.Field("image", std::string_view(TextOf(*container, "image")));
@@ -232,18 +292,29 @@ class CronJob {
         if (pod && LengthOf(MemberOf(*pod, "containers")) > 1) {
             Tell("spec.jobTemplate", "only the first of its containers is taken");
         }
-        for (const char* field : {"initContainers", "volumes", "nodeSelector", "tolerations",
-                                  "affinity", "serviceAccountName"}) {
-            if (pod && MemberOf(*pod, field)) {
-                Tell("spec.jobTemplate.spec.template.spec." + std::string(field),
-                     std::string(field) + " is the worker's own affair");
-            }
-        }
+        const std::string in_job = "spec.jobTemplate.spec.";
+        TellOthers(At({"spec", "jobTemplate", "spec"}), in_job, kJobFields);
+        TellOthers(pod, in_job + "template.spec.", kPodFields);
+        TellOthers(container, in_job + "template.spec.containers[0].", kContainerFields);
         for (const char* field : {"successfulJobsHistoryLimit", "failedJobsHistoryLimit"}) {
             if (At({"spec", field})) {
                 Tell(std::string("spec.") + field,
                      std::string(field) + ": history is kept by time, scheduler.retention");
             }
+        }
+    }
+
+    // What is neither taken nor one of those that a cluster fills in itself.
+    template <std::size_t count>
+    void TellOthers(const std::optional<JsonView>& object, const std::string& place,
+                    const std::array<std::string_view, count>& known) {
+        if (!object || object->kind() != JsonView::Kind::kObject) return;
+        JsonView::Members members(*object);
+        while (members.Next()) {
+            const std::string name(members.key());
+            const bool nothing = members.value().raw() == "{}" || members.value().raw() == "[]";
+            if (nothing || std::ranges::find(known, name) != known.end()) continue;
+            Tell(place + name, name + " is not taken; it is the worker's own affair");
         }
     }
 
@@ -261,6 +332,7 @@ Imported ImportCronJobs(const std::string& text, const CronJobOptions& options) 
     const YamlFile file = ReadYamlFile(text);
     for (const FileMistake& mistake : file.mistakes) {
         imported.Note(mistake.line, Grade::kLeft, mistake.detail);
+        imported.unreadable = true;
     }
     const auto take = [&](const YamlDocument& document, const JsonView& object,
                           const std::string& place) {

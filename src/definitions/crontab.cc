@@ -95,9 +95,9 @@ CronCommand SplitCommand(std::string_view text) {
 // The program that a command is about, for its id: the last part of the path of the first word that
 // is neither an assignment nor one that only starts others.
 std::string ProgramOf(std::string_view command) {
-    static constexpr std::array<std::string_view, 14> kStarters = {
-        "cd",   "exec",  "nice", "ionice", "sudo", "env",  "test",
-        "root", "sleep", "[",    "flock",  "time", "bash", "sh"};
+    static constexpr std::array<std::string_view, 18> kStarters = {
+        "cd", "exec",  "nice", "ionice", "sudo", "env",   "test",    "root",    "sleep",
+        "[",  "flock", "time", "bash",   "sh",   "nohup", "timeout", "chronic", "setsid"};
     std::string last;
     while (!command.empty()) {
         std::string_view word = TakeWord(command);
@@ -111,6 +111,10 @@ std::string ProgramOf(std::string_view command) {
         if (name.empty() || number) continue;
         if (std::ranges::find(kStarters, name) != kStarters.end()) {
             // A file that is tested or a folder is no program: on to the next command of the line.
+            if (name == "flock") {
+                while (!command.empty() && TakeWord(command).starts_with('-')) continue;
+                continue;
+            }
             const bool argued = name == "cd" || name == "test" || name == "[";
             const std::size_t next = argued ? command.find_first_of("&|;") : 0;
             if (next == std::string_view::npos) break;
@@ -175,7 +179,7 @@ class CrontabReader {
         if (text.front() == '@') {
             expression = TakeWord(text);
         } else {
-            for (int i = 0; i < 5; ++i) {
+            for (int i = 0; i < 5 && !text.empty(); ++i) {
                 if (i > 0) expression += ' ';
                 expression += TakeWord(text);
             }
@@ -228,7 +232,8 @@ class CrontabReader {
         json.BeginObject().Field("kind", "task").Field("id", std::string_view(id));
         json.Field("name", std::string_view(id)).Field("type", std::string_view(options_.type));
         json.Field("cron_expression", std::string_view(expression));
-        if (!zone_.empty() && zone_ != "UTC") json.Field("timezone", std::string_view(zone_));
+        if (!zone_.empty() && zone_ != "UTC" && zone_ != "Etc/UTC")
+            json.Field("timezone", std::string_view(zone_));
         if (delay_minutes_ > 0) {
             json.Field("jitter", std::string_view(std::to_string(delay_minutes_) + "m"));
         }

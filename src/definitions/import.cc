@@ -4,6 +4,7 @@
 #include <array>
 #include <cctype>
 #include <charconv>
+#include <limits>
 
 #include "base/id.h"
 
@@ -73,6 +74,13 @@ std::string Weekday(std::string_view item) {
 }
 
 }  // namespace
+
+void Imported::Note(int line, ImportNote::Grade grade, std::string text) {
+    const auto place = [](int at) { return at > 0 ? at : std::numeric_limits<int>::max(); };
+    const auto behind = std::ranges::upper_bound(
+        notes, place(line), {}, [&](const ImportNote& note) { return place(note.line); });
+    notes.insert(behind, {line, grade, std::move(text)});
+}
 
 bool Imported::complete() const {
     return std::ranges::all_of(

@@ -23,12 +23,12 @@ struct ImportNote {
 
 struct Imported {
     std::vector<std::string> definitions;  // JSON, each with its kind.
-    std::vector<ImportNote> notes;         // In the order of lines.
+    std::vector<ImportNote> notes;         // In the order of lines, those without one last.
+
+    bool unreadable = false;  // It is no text of that kind; notes say where.
 
     bool complete() const;  // All of it means the same here.
-    void Note(int line, ImportNote::Grade grade, std::string text) {
-        notes.push_back({line, grade, std::move(text)});
-    }
+    void Note(int line, ImportNote::Grade grade, std::string text);
 };
 
 // Ids that are valid and no two of which are the same.

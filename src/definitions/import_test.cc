@@ -9,6 +9,7 @@
 namespace takt::internal {
 namespace {
 
+using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -96,11 +97,12 @@ TEST(ImportCrontabTest, WhatIsNotUnderstoodIsToldByItsLine) {
 
 TEST(ImportCrontabTest, IdsAreUniqueAndValid) {
     const Imported imported = ImportCrontab(
-        "0 0 * * * /opt/a.sh\n0 1 * * * /opt/a.sh\n0 2 * * * ./备份\n0 3 * * * FOO=1 nice -n 5 b\n",
+        "0 0 * * * /opt/a.sh\n0 1 * * * /opt/a.sh\n0 2 * * * ./备份\n0 3 * * * FOO=1 nice -n 5 b\n"
+        "0 4 * * * flock -n /run/x.lock timeout 60 /opt/c.py\n",
         {});
     std::vector<std::string> ids;
     for (const std::string& one : imported.definitions) ids.push_back(Field(one, "id"));
-    EXPECT_THAT(ids, ElementsAre(R"("a")", R"("a-2")", R"("task")", R"("b")"));
+    EXPECT_THAT(ids, ElementsAre(R"("a")", R"("a-2")", R"("task")", R"("b")", R"("c")"));
 }
 
 // --- CronJobs -----------------------------------------------------------------------------------
@@ -147,9 +149,65 @@ TEST(ImportCronJobsTest, ACronJobIsATask) {
               R"("type":"shell"})");
     EXPECT_THAT(
         Notes(imported),
-        ElementsAre(HasSubstr("4 taken: task nightly"),
-                    HasSubstr("14 partly: activeDeadlineSeconds"), HasSubstr("11 partly: env KEY"),
-                    HasSubstr("11 partly: image"), HasSubstr("Service is passed over")));
+        ElementsAre(HasSubstr("4 taken: task nightly"), HasSubstr("11 partly: env KEY"),
+                    HasSubstr("11 partly: image"), HasSubstr("14 partly: activeDeadlineSeconds"),
+                    HasSubstr("Service is passed over")));
+}
+
+// $(NAME) is the kubelet's, before any shell: a shell would run a program of that name.
+TEST(ImportCronJobsTest, VariablesInACommandAreReplaced) {
+    const Imported imported = ImportCronJobs(R"(kind: CronJob
+metadata: {name: dump, namespace: shop}
+spec:
+  schedule: "@daily"
+  jobTemplate:
+    spec:
+      template:
+        spec:
+          containers:
+            - command: [sh, -c, "dump $(DB) -p $(PASSWORD) > $(date +%F) $$(HOME) $x"]
+              env: [{name: DB, value: shop}, {name: PASSWORD, valueFrom: {}}]
+)",
+                                             {});
+    ASSERT_EQ(imported.definitions.size(), 1u);
+    EXPECT_EQ(Field(imported.definitions[0], "parameters"),
+              R"({"argv":["env","DB=shop","sh","-c",)"
+              R"("dump shop -p $(PASSWORD) > $(date +%F) $(HOME) $x"]})");
+    EXPECT_THAT(Notes(imported), Contains(HasSubstr("$(PASSWORD) in the command stays")));
+    EXPECT_THAT(Notes(imported), Contains(HasSubstr("2 taken: task dump of namespace shop")));
+}
+
+// As `kubectl get -o yaml` shows it: what people wrote is told of, what the cluster filled in is not.
+TEST(ImportCronJobsTest, WhatIsNotTakenIsToldByItsLine) {
+    const Imported imported = ImportCronJobs(R"(kind: CronJob
+metadata: {name: dump}
+spec:
+  schedule: "@daily"
+  jobTemplate:
+    spec:
+      ttlSecondsAfterFinished: 60
+      template:
+        spec:
+          dnsPolicy: ClusterFirst
+          securityContext: {}
+          imagePullSecrets: [{name: r}]
+          containers:
+            - command: [dump]
+              imagePullPolicy: Always
+              workingDir: /srv
+              envFrom: [{configMapRef: {name: common}}]
+)",
+                                             {});
+    EXPECT_THAT(Notes(imported),
+                ElementsAre(HasSubstr("2 taken"), HasSubstr("5 partly: image"),
+                            HasSubstr("7 partly: ttlSecondsAfterFinished"),
+                            HasSubstr("12 partly: imagePullSecrets"),
+                            HasSubstr("16 partly: workingDir"), HasSubstr("17 partly: envFrom")));
+}
+
+TEST(ImportCronJobsTest, WhatIsNoYamlCouldNotBeRead) {
+    EXPECT_TRUE(ImportCronJobs("a: [b\n", {}).unreadable);
+    EXPECT_FALSE(ImportCronJobs("kind: Service\n", {}).unreadable);
 }
 
 TEST(ImportCronJobsTest, AListHasManyAndATypeOfOnesOwnNeedsNoCommand) {
@@ -224,7 +282,31 @@ TEST(ImportXxlJobTest, RowsInJsonWillDo) {
     ASSERT_EQ(imported.definitions.size(), 1u);
     EXPECT_EQ(Field(imported.definitions[0], "cron_expression"), R"("0 0 3 ? * 6")");
     EXPECT_EQ(Field(imported.definitions[0], "enabled"), "(absent)");
+    EXPECT_THAT(Notes(imported), Contains(HasSubstr("partly: cron expressions are taken as UTC")));
     EXPECT_FALSE(ImportXxlJobs("SELECT 1;", {}).complete());
+}
+
+// GET /jobinfo/pageList of version 3, and what phpMyAdmin exports.
+TEST(ImportXxlJobTest, RowsInJsonAreFoundInWhatIsWrappedAroundThem) {
+    const Imported page =
+        ImportXxlJobs(R"({"code": 200, "msg": null, "data": {"offset": 0, "total": 1,
+        "data": [{"id": 8, "jobGroup": 2, "jobDesc": "x", "scheduleType": "FIX_RATE",
+            "scheduleConf": "30", "executorHandler": "h", "triggerStatus": 1}]}})",
+                      {});
+    ASSERT_EQ(page.definitions.size(), 1u);
+    EXPECT_EQ(Field(page.definitions[0], "interval"), R"("30s")");
+    EXPECT_THAT(Notes(page), ElementsAre(HasSubstr("2 taken: job 8"),
+                                         HasSubstr("2 partly: job 8 (x): its executor, group 2")));
+    const Imported dump = ImportXxlJobs(R"([{"type": "header", "comment": "Export"},
+        {"type": "table", "name": "xxl_job_group", "data": [{"id": "2", "app_name": "orders"}]},
+        {"type": "table", "name": "xxl_job_info", "data": [{"id": "8", "job_group": "2",
+            "job_desc": "x", "schedule_type": "FIX_RATE", "schedule_conf": "30",
+            "executor_handler": "h", "glue_type": "BEAN", "trigger_status": "1"}]}])",
+                                        {});
+    ASSERT_EQ(dump.definitions.size(), 1u);
+    EXPECT_EQ(Field(dump.definitions[0], "executor"), R"("orders")");
+    EXPECT_THAT(Notes(ImportXxlJobs(R"({"code": 500, "msg": "no", "data": null})", {})),
+                ElementsAre(HasSubstr("there are no rows of xxl_job_info")));
 }
 
 TEST(ImportXxlJobTest, QuartzCountsDaysFromOne) {

@@ -9,17 +9,13 @@
 #include "base/json.h"
 #include "definitions/import.h"
 #include "definitions/json_text.h"
-#include "definitions/sql_rows.h"
-#include "definitions/yaml_json.h"
+#include "definitions/xxl_tables.h"
 #include "model/cron.h"
 
 namespace takt::internal {
 namespace {
 
 using Grade = ImportNote::Grade;
-
-constexpr const char* kJobTable = "xxl_job_info";
-constexpr const char* kGroupTable = "xxl_job_group";
 
 using Words = std::array<std::string_view, 2>;  // Theirs and ours.
 constexpr std::array<Words, 3> kBlocks = {
@@ -52,87 +48,6 @@ std::vector<std::string> PartsOf(std::string_view text, char sign) {
         text.remove_prefix(std::min(end + 1, text.size()));
     }
     return parts;
-}
-
-// jobDesc as job_desc: JSON that came from the admin's own API.
-std::string SnakeCase(std::string_view name) {
-    std::string text;
-    for (const char c : name) {
-        if (c >= 'A' && c <= 'Z') {
-            text += '_';
-            text += static_cast<char>(c - 'A' + 'a');
-        } else {
-            text += c;
-        }
-    }
-    // childJobId is child_jobid there, in the table.
-    return text == "child_job_id" ? "child_jobid" : text;
-}
-
-struct XxlTables {
-    std::vector<SqlRow> jobs;
-    std::map<std::string, std::string> groups;  // By id: the name of the executors.
-};
-
-SqlRow RowOf(const JsonView& object, int line) {
-    SqlRow row{.line = line};
-    JsonView::Members members(object);
-    while (members.Next()) {
-        const JsonView value = members.value();
-        if (value.is_null()) continue;
-        std::string scratch;
-        row.values[SnakeCase(members.key())] =
-            value.is_string() ? value.AsString(scratch) : value.raw();
-    }
-    return row;
-}
-
-// A list at the top, or the first list in an object.
-XxlTables TablesOfJson(const std::string& text, Imported& to) {
-    XxlTables tables;
-    const YamlFile file = ReadYamlFile(text);
-    for (const FileMistake& mistake : file.mistakes) {
-        to.Note(mistake.line, Grade::kLeft, mistake.detail);
-    }
-    for (const YamlDocument& document : file.documents) {
-        const JsonView object(document.json);
-        if (object.kind() != JsonView::Kind::kObject) continue;
-        bool listed = false;
-        JsonView::Members members(object);
-        while (members.Next()) {
-            if (members.value().kind() != JsonView::Kind::kArray) continue;
-            listed = true;
-            const std::string name(members.key());
-            JsonView::Elements elements(members.value());
-            for (std::size_t at = 0; elements.Next(); ++at) {
-                if (elements.value().kind() != JsonView::Kind::kObject) continue;
-                SqlRow row =
-                    RowOf(elements.value(), document.LineOf(name + "[" + std::to_string(at) + "]"));
-                if (row.values.contains("app_name") || row.values.contains("appname")) {
-                    tables.groups[row.values["id"]] = row.values.contains("app_name")
-                                                          ? row.values["app_name"]
-                                                          : row.values["appname"];
-                } else {
-                    tables.jobs.push_back(std::move(row));
-                }
-            }
-        }
-        if (!listed) tables.jobs.push_back(RowOf(object, document.line));
-    }
-    return tables;
-}
-
-XxlTables TablesOfSql(const std::string& text) {
-    XxlTables tables;
-    auto rows = ReadSqlRows(text);
-    tables.jobs = std::move(rows[kJobTable]);
-    for (SqlRow& row : rows[kGroupTable]) {
-        // Versions before 2.2 call it appname too.
-        const std::string name =
-            row.values.contains("app_name") ? row.values["app_name"] : row.values["appname"];
-        tables.groups[row.values["id"]] = name;
-    }
-    return tables;
 }
 
 class XxlJob {
@@ -234,6 +149,11 @@ class XxlJob {
         const std::string block = Get("executor_block_strategy");
         if (!block.empty() && !OurWord(kBlocks, block)) {
             tell("there is no block strategy " + block + " here; runs follow each other");
+        }
+        const std::string group = Get("job_group");
+        if (!group.empty() && !tables_.groups.contains(group)) {
+            tell("its executor, group " + group +
+                 ", is not in the dump: whoever has the handler may run it");
         }
         if (!Get("alarm_email").empty()) {
             tell("no mail is sent to " + Get("alarm_email") + "; an alert rule tells of failures");
@@ -358,20 +278,22 @@ class XxlReader {
     ImportIds ids_;
 };
 
-bool LooksLikeJson(const std::string& text) {
-    const std::size_t first = text.find_first_not_of(" \t\r\n");
-    return first != std::string::npos && (text[first] == '[' || text[first] == '{');
-}
-
 }  // namespace
 
 Imported ImportXxlJobs(const std::string& text, const XxlJobOptions& options) {
     Imported imported;
-    const XxlTables tables = LooksLikeJson(text) ? TablesOfJson(text, imported) : TablesOfSql(text);
+    const XxlTables tables = ReadXxlTables(text, imported);
     if (tables.jobs.empty() && imported.notes.empty()) {
-        imported.Note(1, Grade::kLeft, std::string("there are no rows of ") + kJobTable);
+        imported.Note(1, Grade::kLeft, std::string("there are no rows of ") + kXxlJobTable);
     }
     XxlReader(tables, options, imported).Read();
+    const bool cron = std::ranges::any_of(imported.definitions, [](const std::string& definition) {
+        return MemberOf(JsonView(definition), "cron_expression").has_value();
+    });
+    if (cron && options.timezone.empty()) {
+        imported.Note(0, Grade::kPartly,
+                      "cron expressions are taken as UTC; say --timezone, of the admin's machine");
+    }
     return imported;
 }
 

@@ -322,6 +322,11 @@ class DefinitionsTest(TaktTest):
         self.assertTrue((pathlib.Path(self.folder) / "cron" / "y.yaml").exists())
         self.refused(2, "import", "crontab", "/nowhere/crontab")
 
+    def test_a_directory_is_no_file(self):
+        for command in (("import", "crontab"), ("import", "xxl-job"), ("tasks", "create", "-f")):
+            with self.subTest(command=command):
+                self.assertIn(f"cannot read {self.folder}", self.refused(2, *command, self.folder))
+
     def test_the_schema_is_json(self):
         schema = json.loads(self.takt("schema"))
         kinds = [each["properties"]["kind"]["const"] for each in schema["oneOf"]]
