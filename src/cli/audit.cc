@@ -9,6 +9,7 @@
 #include "base/json.h"
 #include "base/time.h"
 #include "cli/client.h"
+#include "cli/formats.h"
 #include "cli/moment_flag.h"
 #include "cli/output.h"
 
@@ -299,9 +300,11 @@ void AddAudit(CLI::App& app, Context& context) {
     audit->add_option("--action", options->action, "Part of an action: pause, tasks");
     audit->add_option("--target", options->target, "An id, or kind/id: nightly, task/nightly");
     audit->add_option("--outcome", options->outcome, "done or refused [both]");
-    audit->add_option("-o,--output", options->output, "table, json or jsonl, an entry a line")
+    audit
+        ->add_option("-o,--output", options->output,
+                     "table, wide, json, yaml or jsonl, an entry a line")
         ->capture_default_str()
-        ->check(CLI::IsMember({"table", "json", "jsonl"}));
+        ->check(CLI::IsMember({"table", "wide", "json", "yaml", "jsonl"}));
     audit->add_flag("--diff", options->diff, "With what changed, before and after");
     CLI::Option* limit = audit->add_option("--limit", options->limit, "How many")
                              ->capture_default_str()
@@ -323,6 +326,10 @@ void AddAudit(CLI::App& app, Context& context) {
         "  takt audit --since 90d --all -o jsonl > audit.jsonl\n"
         "  takt audit --follow -o json | logger -t takt\n");
     audit->callback([options, &context] {
+        if (options->output == "wide" || options->output == "yaml") {
+            UseFormat(options->output, options->client.json);
+            options->output = options->client.json ? "json" : "table";
+        }
         context.exit =
             WithClient(options->client, [&](Client& client) { return Audit(client, *options); });
     });

@@ -19,7 +19,7 @@ constexpr Duration kEventsRetry{500};
 
 struct EventsOptions {
     ClientOptions client;
-    std::string type, task, worker, execution, since, format;
+    std::string type, task, worker, execution, since;
     bool past = false;
     bool follow = true;
     std::size_t count = 0;  // 0: until it is stopped.
@@ -145,7 +145,6 @@ Result<std::vector<boost::json::value>> PastEvents(Client& client, Query query) 
 void AddEvents(CLI::App& app, Context& context) {
     auto options = std::make_shared<EventsOptions>();
     CLI::App* events = app.add_subcommand("events", "Prints what happens, as it happens");
-    options->client.formats = false;  // A line for each event, whatever the format.
     options->client.Add(*events);
     events->add_option("--type", options->type,
                        "Only these, names or groups parted by commas: task.failed,worker");
@@ -157,8 +156,6 @@ void AddEvents(CLI::App& app, Context& context) {
              "First those that the leader remembers from then on: 10m, or a time");
     events->add_flag("!--no-follow", options->follow, "Those alone, and end");
     events->add_option("-c,--count", options->count, "End after so many");
-    events->add_option("-o,--output", options->format, "text, or json: one object a line [text]")
-        ->check(CLI::IsMember({"text", "json"}));
     events->footer(
         "Goes on by itself through restarts and changes of leader; `reset` says that some were\n"
         "missed.\n"
@@ -168,7 +165,6 @@ void AddEvents(CLI::App& app, Context& context) {
         "  takt events --since 10m --no-follow\n"
         "  takt events -o json | jq -c 'select(.attempt > 1)'\n");
     events->callback([options, &context] {
-        options->client.json |= options->format == "json";
         context.exit =
             WithClient(options->client, [&](Client& client) { return Events(client, *options); });
     });

@@ -1,16 +1,12 @@
 #include "cli/formats.h"
 
-#include <sys/mman.h>
-#include <unistd.h>
-
-#include <cstdio>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "base/check.h"
 #include "base/json.h"
 #include "base/json_view.h"
-#include "cli/output.h"
 #include "definitions/yaml_text.h"
 
 namespace takt::internal::cli {
@@ -27,7 +23,7 @@ std::vector<Registered>& Registry() {
 }
 
 bool wide_wanted = false;
-std::unique_ptr<OutputCapture> yaml_wanted;
+std::unique_ptr<OutputRedirect> yaml_wanted;
 
 bool HasOwn(const CLI::App& command) {
     if (command.get_option_no_throw("-o")) return true;
@@ -37,19 +33,22 @@ bool HasOwn(const CLI::App& command) {
     return false;
 }
 
-void Choose(const std::string& format, bool& json) {
-    wide_wanted = format == "wide";
-    json = format == "json" || format == "yaml";
-    if (format == "yaml" && !yaml_wanted) {
-        UseColour();  // Decided by the terminal that is there before.
-        yaml_wanted = std::make_unique<OutputCapture>();
-    }
-}
-
 }  // namespace
 
 void RegisterFormats(CLI::App& command, bool& json) {
     Registry().push_back({&command, &json});
+}
+
+void UseFormat(const std::string& format, bool& json) {
+    wide_wanted = format == "wide";
+    json = format == "json" || format == "yaml";
+    if (format != "yaml" || yaml_wanted) return;
+    // What follows a stream of events sees each at once.
+    yaml_wanted = std::make_unique<OutputRedirect>([to = stdout, lines = YamlLines()](
+                                                       std::string_view piece) mutable {
+        const std::string text = lines.Convert(piece);
+        return std::fwrite(text.data(), 1, text.size(), to) == text.size() && std::fflush(to) == 0;
+    });
 }
 
 void AddFormatFlags() {
@@ -58,7 +57,7 @@ void AddFormatFlags() {
         one.command
             ->add_option_function<std::string>(
                 "-o,--output",
-                [json = one.json](const std::string& format) { Choose(format, *json); },
+                [json = one.json](const std::string& format) { UseFormat(format, *json); },
                 "table, wide, json or yaml")
             ->check(CLI::IsMember({"table", "wide", "json", "yaml"}))
             ->trigger_on_parse()
@@ -66,65 +65,49 @@ void AddFormatFlags() {
     }
 }
 
-void FinishFormats() {
-    if (!yaml_wanted) return;
-    const std::string text = yaml_wanted->Take();
-    yaml_wanted.reset();
-    bool first = true;
-    for (std::string_view rest = text; !rest.empty();) {
-        const std::string_view line = rest.substr(0, rest.find('\n'));
-        rest.remove_prefix(std::min(line.size() + 1, rest.size()));
-        if (line.empty()) continue;
-        if (!first) std::fputs("---\n", stdout);
-        first = false;
-        // A command that has no JSON for what it did says so in words.
-        const bool json = CheckJson(line, {.bytes_max = line.size()}).has_value();
-        const std::string shown = json ? YamlText(JsonView(line)) : std::string(line) + "\n";
-        std::fwrite(shown.data(), 1, shown.size(), stdout);
-    }
+bool EndYaml() {
+    return std::exchange(yaml_wanted, nullptr) != nullptr;
 }
 
 bool IsWide() {
     return wide_wanted;
 }
 
-OutputCapture::OutputCapture(bool hints) {
-    std::fflush(stdout);
-    memory_ = memfd_create("output", MFD_CLOEXEC);
-    before_ = dup(STDOUT_FILENO);
-    TAKT_CHECK(memory_ >= 0 && before_ >= 0);
-    dup2(memory_, STDOUT_FILENO);
-    if (!hints) return;
-    errors_before_ = dup(STDERR_FILENO);
-    dup2(memory_, STDERR_FILENO);
-}
-
-std::string OutputCapture::Take() {
-    if (before_ < 0) return {};
-    std::fflush(stdout);
-    dup2(before_, STDOUT_FILENO);
-    close(before_);
-    before_ = -1;
-    if (errors_before_ >= 0) {
-        dup2(errors_before_, STDERR_FILENO);
-        close(errors_before_);
-        errors_before_ = -1;
-    }
+std::string YamlLines::Convert(std::string_view piece) {
     std::string text;
-    char piece[65536];
-    lseek(memory_, 0, SEEK_SET);
-    for (ssize_t count = 0; (count = read(memory_, piece, sizeof piece)) > 0;) {
-        text.append(piece, static_cast<std::size_t>(count));
+    for (std::size_t end = 0; (end = piece.find('\n')) != std::string_view::npos;) {
+        line_ += piece.substr(0, end);
+        piece.remove_prefix(end + 1);
+        const std::string line = std::exchange(line_, {});
+        if (line.empty()) continue;
+        if (!std::exchange(first_, false)) text += "---\n";
+        // A command that has no JSON for what it did says so in words.
+        const bool json = CheckJson(line, {.bytes_max = line.size()}).has_value();
+        text += json ? YamlText(JsonView(line)) : line + "\n";
     }
+    line_ += piece;
     return text;
 }
 
-OutputCapture::~OutputCapture() {
-    if (before_ >= 0) {
-        const std::string text = Take();
-        std::fwrite(text.data(), 1, text.size(), stdout);
-    }
-    close(memory_);
+// Standard output and error are variables of the C library, whose functions read them at each call.
+OutputRedirect::OutputRedirect(Take take, bool hints)
+    : take_(std::move(take)), output_before_(stdout), errors_before_(stderr) {
+    const auto write = [](void* self, const char* text, std::size_t size) -> ssize_t {
+        const bool taken = static_cast<OutputRedirect*>(self)->take_({text, size});
+        return taken ? static_cast<ssize_t>(size) : 0;
+    };
+    stream_ = fopencookie(this, "w",
+                          {.read = nullptr, .write = write, .seek = nullptr, .close = nullptr});
+    TAKT_CHECK(stream_);
+    std::setvbuf(stream_, nullptr, _IOLBF, BUFSIZ);
+    stdout = stream_;
+    if (hints) stderr = stream_;
+}
+
+OutputRedirect::~OutputRedirect() {
+    std::fclose(stream_);
+    stdout = output_before_;
+    stderr = errors_before_;
 }
 
 }  // namespace takt::internal::cli

@@ -1,11 +1,14 @@
 // Formats: -o table, wide, json or yaml, for every command that prints a list or a thing.
 //
 // A command knows two: text for people and the API's JSON. Wide is text with more columns, YAML is
-// made of the JSON when the command has ended.
+// made of each line of JSON as it is printed.
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <cstdio>
+#include <functional>
 #include <string>
+#include <string_view>
 
 namespace takt::internal::cli {
 
@@ -13,31 +16,46 @@ namespace takt::internal::cli {
 // keeps that. Both live as long as the program.
 void RegisterFormats(CLI::App& command, bool& json);
 
+// For a command with an -o of its own that means one of these four.
+void UseFormat(const std::string& format, bool& json);
+
 // REQUIRES: all commands are there, with their own flags.
 void AddFormatFlags();
 
-// Prints as YAML what the command printed as JSON, if -o yaml asked for that; `done` anyway.
-void FinishFormats();
+// From now on standard output is itself again; whether -o yaml had made it otherwise.
+bool EndYaml();
 
 // Whether tables have their further columns.
 bool IsWide();
 
-// Standard output goes into memory as long as this lives. One at a time.
-class OutputCapture {
+// Lines of JSON as YAML documents, lines of words as they are.
+class YamlLines {
   public:
-    // With `hints` what goes to standard error too.
-    explicit OutputCapture(bool hints = false);
-    ~OutputCapture();
-    OutputCapture(const OutputCapture&) = delete;
-    OutputCapture& operator=(const OutputCapture&) = delete;
-
-    // Everything that was printed; gives standard output back.
-    std::string Take();
+    // Of the lines that end in `piece`; the rest is kept for the next.
+    std::string Convert(std::string_view piece);
 
   private:
-    int memory_ = -1;
-    int before_ = -1;
-    int errors_before_ = -1;
+    std::string line_;
+    bool first_ = true;
+};
+
+// What is printed to standard output goes to `take` as long as this lives. They nest.
+class OutputRedirect {
+  public:
+    // False: it could not be written, which whoever prints is told.
+    using Take = std::function<bool(std::string_view piece)>;
+
+    // With `hints` what goes to standard error too.
+    explicit OutputRedirect(Take take, bool hints = false);
+    ~OutputRedirect();
+    OutputRedirect(const OutputRedirect&) = delete;
+    OutputRedirect& operator=(const OutputRedirect&) = delete;
+
+  private:
+    Take take_;
+    std::FILE* const output_before_;
+    std::FILE* const errors_before_;
+    std::FILE* stream_;
 };
 
 }  // namespace takt::internal::cli

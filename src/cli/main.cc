@@ -53,6 +53,6 @@ int main(int argc, char** argv) {
         if (error.get_exit_code() == 0) return app.exit(error);
         return cli::ExitOfMistake(app, error);
     }
-    cli::FinishFormats();
+    cli::EndYaml();
     return context.exit;
 }

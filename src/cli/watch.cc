@@ -24,10 +24,16 @@ struct Shown {
 };
 
 Shown ShowOnce(const std::function<Result<int>()>& show) {
-    OutputCapture capture(true);  // A hint belongs to what is shown, and is shown as seldom.
-    const auto done = show();
-    Shown shown{.text = capture.Take()};
-    if (!done) shown.error = done.error();
+    Shown shown;
+    const auto keep = [&](std::string_view piece) {
+        shown.text += piece;
+        return true;
+    };
+    {
+        // A hint belongs to what is shown, and is shown as seldom.
+        OutputRedirect redirect(keep, true);
+        if (const auto done = show(); !done) shown.error = done.error();
+    }
     return shown;
 }
 
@@ -36,7 +42,7 @@ bool IsPassing(const Error& error) {
            error.code == ErrorCode::kExhausted;
 }
 
-int WatchOnScreen(const std::function<Result<int>()>& show) {
+int WatchOnScreen(const std::function<Result<int>()>& show, bool yaml) {
     std::optional<Error> ended;
     {
         Screen screen;
@@ -46,6 +52,7 @@ int WatchOnScreen(const std::function<Result<int>()>& show) {
                 ended = std::move(shown.error);
                 break;
             }
+            if (yaml) shown.text = YamlLines().Convert(shown.text);
             if (shown.error) shown.text += Paint(shown.error->detail, Colour::kRed) + "\n";
             screen.Draw(shown.text);
         } while (!screen.WaitForQuit(kWatchEvery));
@@ -58,8 +65,9 @@ int WatchOnScreen(const std::function<Result<int>()>& show) {
 }  // namespace
 
 int WatchOutput(const std::function<Result<int>()>& show) {
-    UseColour();  // Decided by the terminal, not by the memory that the text goes to.
-    if (isatty(STDIN_FILENO) && isatty(STDOUT_FILENO)) return WatchOnScreen(show);
+    const bool yaml = EndYaml();  // Here the whole is made YAML, not each line as it is printed.
+    if (isatty(STDIN_FILENO) && isatty(STDOUT_FILENO)) return WatchOnScreen(show, yaml);
+    YamlLines lines;
     std::string last;
     std::string last_error;
     for (;; std::this_thread::sleep_for(kWatchEvery)) {
@@ -70,8 +78,9 @@ int WatchOutput(const std::function<Result<int>()>& show) {
         if (shown.error && !IsPassing(*shown.error)) return ExitOf(*shown.error);
         last_error = shown.error ? shown.error->detail : std::string();
         if (shown.error || shown.text == last) continue;
+        const std::string text = yaml ? lines.Convert(shown.text) : shown.text;
         // A pipe whose reader is gone ends it; SIGPIPE is ignored.
-        if (std::fwrite(shown.text.data(), 1, shown.text.size(), stdout) != shown.text.size() ||
+        if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() ||
             std::fflush(stdout) != 0) {
             return kOk;
         }

@@ -166,6 +166,20 @@ class Shown(TaktTest):
         self.assertEqual(run.returncode, USAGE)
         self.assertIn("did you mean 'submit'?", run.stderr)
 
+    def test_what_goes_on_is_yaml_as_it_happens(self):
+        # Not when the command ends: nobody ends it.
+        self.serve()
+        events = self.start("events", "events", "-o", "yaml", "--server", self.url)
+        watch = self.start("watch", "queues", "-w", "-o", "yaml", "--server", self.url)
+        until(lambda: watch.text().startswith("items:"), "the first state is shown")
+        self.takt("submit", "nobody", "--queue", "mail", "--id", "one")
+        self.takt("submit", "nobody", "--id", "two")
+        until(lambda: "execution_id: two" in events.text(), "both are told")
+        self.assertIn("execution_id: one\n---\nid:", events.text())
+        until(lambda: "\n---\nitems:" in watch.text(), "the next state is shown")
+        entries = self.takt("audit", "-o", "yaml")
+        self.assertTrue(entries.startswith("items:"), entries)
+
     def test_a_killed_worker_is_shown_as_disconnected(self):
         self.serve()
         worker = self.worker("w1", "--demo")
