@@ -134,6 +134,7 @@ TEST_F(StoreCheckTest, StatsCountRowsAndDays) {
     EXPECT_EQ(part.days[0].rows, 0u);
     EXPECT_EQ(part.days[1].rows, 10u) << "a day and six hours ago";
     EXPECT_GT(part.days[1].bytes, 0u);
+    EXPECT_EQ(part.Daily(at).rows, 5u) << "ten, and the store is in its second day";
     EXPECT_EQ(stats->partitions[1].name, "") << "the directory does not name it";
 }
 

@@ -27,6 +27,18 @@ void CountFinished(const Execution& row, std::size_t bytes, Time at, PartitionSt
 
 }  // namespace
 
+Tally::Part PartitionStats::Daily(Time at) const {
+    const auto old = std::chrono::ceil<std::chrono::days>(at - oldest_finished).count();
+    const auto count =
+        static_cast<std::uint64_t>(std::clamp<std::int64_t>(old, 1, std::ssize(days)));
+    Tally::Part sum;
+    for (const Tally::Part& day : days) {
+        sum.rows += day.rows;
+        sum.bytes += day.bytes;
+    }
+    return {sum.rows / count, sum.bytes / count};
+}
+
 Result<std::vector<std::string>> ReadNames(Store& store) {
     const auto settings = AskStore<std::vector<SettingPut>>([&](auto done) {
         store.ListSettings(kDefaultPartition, Text(kDirectoryPrefix), std::move(done));

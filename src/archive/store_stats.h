@@ -20,6 +20,9 @@ struct PartitionStats {
     // How many executions finished in each of the last seven days before `at`, the last one first, and
     // their bytes: what the store grows by.
     std::array<Tally::Part, 7> days{};
+
+    // In a day on average, of those that the store is old.
+    Tally::Part Daily(Time at) const;
 };
 
 struct StoreStats {

@@ -1,12 +1,9 @@
 // takt store: what is in a store, whether it is whole, and how to move, keep and shrink it. Works on
 // the store itself, without a scheduler.
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstdio>
 #include <iostream>
 
-#include "archive/store_check.h"
 #include "archive/store_purge.h"
 #include "archive/store_stats.h"
 #include "archive/transfer.h"
@@ -16,6 +13,9 @@
 #include "cli/given_store.h"
 #include "cli/moment_flag.h"
 #include "cli/output.h"
+#include "cli/room_forecast.h"
+#include "cli/store_faults.h"
+#include "cli/store_view.h"
 #include "store/open.h"
 #include "store/wait.h"
 
@@ -32,30 +32,6 @@ struct StoreCommand {
     bool yes = false;
 };
 
-// On a terminal: one line that is written over.
-class ProgressLine {
-  public:
-    explicit ProgressLine(const char* doing) : doing_(doing), shown_(isatty(STDERR_FILENO) != 0) {}
-    ~ProgressLine() {
-        if (shown_ && written_) std::fputs("\r\033[K", stderr);
-    }
-    TransferProgress Show() {
-        return [this](const Tally& rows) {
-            if (!shown_) return;
-            const Tally::Part sum = rows.sum();
-            std::fprintf(stderr, "\r%s: %llu rows, %.1f MiB\033[K", doing_,
-                         static_cast<unsigned long long>(sum.rows),
-                         static_cast<double>(sum.bytes) / (1 << 20));
-            written_ = true;
-        };
-    }
-
-  private:
-    const char* const doing_;
-    const bool shown_;
-    bool written_ = false;
-};
-
 // A leader whose commits are held back for as long as its lease lasts gives up the lead.
 constexpr Duration kPauseMax{60'000};
 
@@ -65,33 +41,6 @@ Result<bool> IsLed(Store& store) {
         AskStore<std::vector<LeaderRow>>([&](auto done) { store.Leaders(std::move(done)); });
     if (!leaders) return std::unexpected(leaders.error());
     return std::ranges::any_of(*leaders, &LeaderRow::leads);
-}
-
-std::string Megabytes(std::uint64_t bytes) {
-    char text[32];
-    std::snprintf(text, sizeof text, "%.1f MiB", static_cast<double>(bytes) / (1 << 20));
-    return text;
-}
-
-void WriteTally(JsonWriter& json, const Tally& rows) {
-    json.BeginObject();
-    for (std::size_t i = 0; i < kRowKindCount; ++i) {
-        const auto kind = static_cast<RowKind>(i);
-        json.Key(Name(kind)).BeginObject();
-        json.Field("rows", rows.of(kind).rows).Field("bytes", rows.of(kind).bytes);
-        json.EndObject();
-    }
-    json.EndObject();
-}
-
-void PrintTally(const Tally& rows) {
-    Table table({"KIND", "ROWS", "SIZE"});
-    for (std::size_t i = 0; i < kRowKindCount; ++i) {
-        const auto kind = static_cast<RowKind>(i);
-        table.Add({std::string(Name(kind)), std::to_string(rows.of(kind).rows),
-                   Megabytes(rows.of(kind).bytes)});
-    }
-    table.Print();
 }
 
 Result<int> ShowTransferred(const Result<Transferred>& done, const StoreCommand& given,
@@ -111,7 +60,7 @@ Result<int> ShowTransferred(const Result<Transferred>& done, const StoreCommand&
         std::printf("%s: %llu rows of %zu namespaces", what,
                     static_cast<unsigned long long>(done->rows.sum().rows), done->partitions);
         if (done->file_bytes > 0)
-            std::printf(", %s in the file", Megabytes(done->file_bytes).c_str());
+            std::printf(", %s in the file", BytesText(done->file_bytes).c_str());
         if (done->resumed > 0) {
             std::printf(", %llu of them were there from a copy that was cut off",
                         static_cast<unsigned long long>(done->resumed));
@@ -213,94 +162,35 @@ Result<int> RunStats(const StoreCommand& given) {
         return kOk;
     }
     Table table({"NAMESPACE", "ROWS", "SIZE", "LIVE", "FINISHED", "TASKS", "LOGS", "OLDEST",
-                 "PER DAY", "GROWTH PER DAY"});
+                 "PER DAY", "GROWTH PER DAY"},
+                {"EVENTS", "AUDIT", "SETTINGS", "RECORDS", "WORKERS"});
     for (const PartitionStats& part : stats->partitions) {
-        Tally::Part week;
-        for (const Tally::Part& day : part.days) {
-            week.rows += day.rows;
-            week.bytes += day.bytes;
-        }
+        const Tally::Part daily = part.Daily(stats->at);
+        const auto rows = [&](RowKind kind) { return std::to_string(part.rows.of(kind).rows); };
         table.Add(
             {part.name.empty() ? "#" + std::to_string(part.partition) : part.name,
-             std::to_string(part.rows.sum().rows), Megabytes(part.rows.sum().bytes),
-             std::to_string(part.rows.of(RowKind::kLive).rows),
-             std::to_string(part.rows.of(RowKind::kHistory).rows),
-             std::to_string(part.rows.of(RowKind::kTask).rows),
-             std::to_string(part.rows.of(RowKind::kLog).rows),
+             std::to_string(part.rows.sum().rows), BytesText(part.rows.sum().bytes),
+             rows(RowKind::kLive), rows(RowKind::kHistory), rows(RowKind::kTask),
+             rows(RowKind::kLog),
              part.oldest_finished == Time{} ? "-" : ShortTime(FormatTime(part.oldest_finished)),
-             std::to_string(week.rows / part.days.size()),
-             Megabytes(week.bytes / part.days.size())});
+             std::to_string(daily.rows), BytesText(daily.bytes)},
+            {rows(RowKind::kEvent), rows(RowKind::kAudit), rows(RowKind::kSetting),
+             rows(RowKind::kRecord), rows(RowKind::kWorker)});
     }
     table.Print();
     return kOk;
 }
 
-std::string JsonOf(const StoreFaults& found) {
-    std::string text;
-    JsonWriter json(text);
-    json.BeginObject().Field("faults", found.count).Key("items").BeginArray();
-    for (const StoreFault& fault : found.faults) {
-        json.BeginObject().Field("number", std::uint64_t(fault.partition));
-        json.Field("fault", std::string_view(fault.text));
-        json.Field("remedy", std::string_view(fault.remedy)).EndObject();
-    }
-    json.EndArray().Key("rows");
-    WriteTally(json, found.rows);
-    json.EndObject();
-    return text;
-}
-
-void PrintFaults(const StoreFaults& found) {
-    for (const StoreFault& fault : found.faults) {
-        std::printf("%s%s%s\n", Clean(fault.text, 400).c_str(), fault.mendable() ? " → " : "",
-                    fault.remedy.c_str());
-    }
-    if (found.count > found.faults.size()) {
-        std::printf("… and %llu more\n",
-                    static_cast<unsigned long long>(found.count - found.faults.size()));
-    }
-}
-
 Result<int> RunCheck(const StoreCommand& given) {
-    const auto store = OpenExisting(given.store);
-    if (!store) return std::unexpected(store.error());
-    ProgressLine progress("checking");
-    const auto found = CheckStore(**store, progress.Show());
-    if (!found) return std::unexpected(found.error());
-    if (given.json) {
-        std::printf("%s\n", JsonOf(*found).c_str());
-    } else {
-        PrintFaults(*found);
-        std::printf("%llu rows checked, %llu faults\n",
-                    static_cast<unsigned long long>(found->rows.sum().rows),
-                    static_cast<unsigned long long>(found->count));
-    }
-    return found->count == 0 ? kOk : kFailed;
+    const auto url = ExistingUrl(given.store);
+    if (!url) return std::unexpected(url.error());
+    return CheckGiven(*url, given.json);
 }
 
 Result<int> RunRepair(const StoreCommand& given) {
-    const auto store = OpenExisting(given.store);
-    if (!store) return std::unexpected(store.error());
-    ProgressLine progress("checking");
-    const auto found = CheckStore(**store, progress.Show());
-    if (!found) return std::unexpected(found.error());
-    PrintFaults(*found);
-    const auto mendable = std::ranges::count_if(found->faults, &StoreFault::mendable);
-    if (found->count == 0) {
-        std::printf("nothing to repair\n");
-        return kOk;
-    }
-    if (!given.yes) {
-        std::printf("%td of %llu faults can be mended as said; do it with --yes\n", mendable,
-                    static_cast<unsigned long long>(found->count));
-        return kFailed;
-    }
-    if (const auto done = RepairStore(**store, found->faults); !done) {
-        return std::unexpected(done.error());
-    }
-    std::printf("%td of %llu faults mended\n", mendable,
-                static_cast<unsigned long long>(found->count));
-    return mendable == std::int64_t(found->count) ? kOk : kFailed;
+    const auto url = ExistingUrl(given.store);
+    if (!url) return std::unexpected(url.error());
+    return RepairGiven(*url, given.yes);
 }
 
 Result<int> RunPurge(const StoreCommand& given) {

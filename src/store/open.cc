@@ -163,4 +163,19 @@ Taken OpenSnapshot(std::string_view url, const SnapshotOptions& options) {
     return (*scheme)->take(url, options);
 }
 
+Result<std::vector<std::string>> FindDamage(std::string_view url) {
+    const auto scheme = FindScheme(url);
+    if (!scheme) return std::unexpected(scheme.error());
+    if ((*scheme)->open != OpenFile) return std::vector<std::string>();
+    const Result<EmbeddedOptions> parsed = ParseEmbeddedUrl(url);
+    if (!parsed) return std::unexpected(parsed.error());
+    return DamageOfEmbedded(*parsed);
+}
+
+Result<Salvaged> SalvageStore(std::string_view url) {
+    const Result<EmbeddedOptions> parsed = ParseEmbeddedUrl(url);
+    if (!parsed) return std::unexpected(parsed.error());
+    return SalvageEmbedded(*parsed);
+}
+
 }  // namespace takt::internal

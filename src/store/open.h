@@ -3,8 +3,11 @@
 
 #include <cstddef>
 #include <memory>
+#include <string>
 #include <string_view>
+#include <vector>
 
+#include "store/embedded/salvage.h"
 #include "store/store.h"
 #include "store/store_snapshot.h"
 
@@ -31,5 +34,11 @@ Result<std::unique_ptr<Store>> OpenStore(std::string_view url, const StoreOption
 // OpenStore; kInvalid for a kind that cannot show one moment.
 Result<std::unique_ptr<StoreSnapshot>> OpenSnapshot(std::string_view url,
                                                     const SnapshotOptions& options);
+
+// What is wrong with the file that such a URL names, a line each; of a server, which looks after its
+// files itself, nothing. Errors as DamageOfEmbedded.
+Result<std::vector<std::string>> FindDamage(std::string_view url);
+// REQUIRES: FindDamage found some.
+Result<Salvaged> SalvageStore(std::string_view url);
 
 }  // namespace takt::internal

@@ -127,6 +127,42 @@ class StoreTest(TaktTest):
         self.assertIn("stop all schedulers that use this store first", said)
         self.takt("store", "stats", self.store_url)
 
+    def test_a_damaged_file_is_found_explained_and_mended(self):
+        self.serve(*QUICK)
+        tasks = [{"id": f"n{number:04}", "name": "n", "type": "nobody", "payload": "x" * 500}
+                 for number in range(2000)]
+        request = urllib.request.Request(f"{self.url}/api/v1/tasks/bulk", json.dumps(tasks).encode(),
+                                         {"Content-Type": "application/json"})
+        with urllib.request.urlopen(request, timeout=30) as answer:
+            self.assertEqual(json.load(answer)["created"], 2000)
+        self.stop()
+        path = pathlib.Path(self.store) / "takt.db"
+        pages = bytearray(path.read_bytes())
+        # The leaf of a table (0x0d) on which one of them stands.
+        page = next(at for at in range(0, len(pages), 8192)
+                    if pages[at] == 0x0D and b"n1000" in pages[at:at + 8192])
+        pages[page:page + 8192] = b"\xa5" * 8192
+        path.write_bytes(pages)
+        self.assertIn(f"takt store repair {self.store_url}",
+                      self.refused(2, "serve", "--store", self.store_url, "--listen", "127.0.0.1:0"))
+        checked = self.run_takt("store", "check", self.store_url)
+        self.assertEqual(checked.returncode, 1)
+        self.assertIn("takt.db is damaged", checked.stdout)
+        planned = self.run_takt("store", "repair", self.store_url)
+        self.assertEqual(planned.returncode, 1)
+        self.assertIn("do it with --yes", planned.stdout)
+        self.assertEqual(path.read_bytes(), pages)
+        mended = self.run_takt("store", "repair", self.store_url, "--yes")
+        # What stood there is lost, and that is not well.
+        self.assertEqual(mended.returncode, 1)
+        self.assertRegex(mended.stdout, r"live +19\d\d +1")
+        self.assertEqual((path.parent / "takt.db.damaged").read_bytes(), pages)
+        self.takt("store", "check", self.store_url)
+        self.serve(*QUICK)
+        self.assertEqual(self.run_takt("get", "n1000").returncode, 3)
+        self.takt("get", "n0000")
+        self.takt("get", "n1999")
+
     def test_purge(self):
         self.serve(*QUICK)
         self.worker("w1", "--demo")

@@ -35,10 +35,10 @@ bool IsPast(std::string_view table) {
 
 std::unexpected<Error> Broken(const std::string& path, std::string_view what) {
     return Fail(ErrorCode::kInvalid,
-                fmt::format("{} {}; nothing was changed. Restore it from a backup, repair it as "
-                            "docs/stores/embedded.md tells, or move it away (with its -wal file) "
-                            "to start empty",
-                            path, what));
+                fmt::format("{} {}; nothing was changed. Restore it from a backup, repair it with "
+                            "takt store repair file:{}, or move it away (with its -wal file) to "
+                            "start empty",
+                            path, what, fs::path(path).parent_path().string()));
 }
 
 std::uint64_t SizeOrZero(const std::string& path) {
@@ -139,7 +139,9 @@ Result<void> CheckContent(Connection& connection, const std::string& path,
                       fmt::format("is cut off: it has {} bytes of {}", size, pages * page_size));
     }
     if (size > full_check_bytes_max) return CheckTops(connection, path, page_size);
-    const std::string found = connection.QueryText("PRAGMA quick_check(1)");
+    std::string found = connection.QueryText("PRAGMA quick_check(1)");
+    // Its first line names the file in SQLite's way.
+    if (found.starts_with("***")) found.erase(0, found.find('\n') + 1);
     if (found != "ok") return Broken(path, "is damaged (" + found + ")");
     return {};
 }

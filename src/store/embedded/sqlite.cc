@@ -36,6 +36,10 @@ void Statement::Null() {
     Check(sqlite3_bind_null(statement_.get(), next_++));
 }
 
+void Statement::Value(sqlite3_value* value) {
+    Check(sqlite3_bind_value(statement_.get(), next_++, value));
+}
+
 bool Statement::Step() {
     const int code = sqlite3_step(statement_.get());
     Check(code);

@@ -37,6 +37,9 @@ class Row {
     std::int64_t Int(int column) const { return sqlite3_column_int64(statement_, column); }
     std::string_view Bytes(int column) const;
     bool IsNull(int column) const { return sqlite3_column_type(statement_, column) == SQLITE_NULL; }
+    // As it is, for a statement of another connection.
+    sqlite3_value* Value(int column) const { return sqlite3_column_value(statement_, column); }
+    int count() const { return sqlite3_column_count(statement_); }
 
   private:
     sqlite3_stmt* statement_;
@@ -53,6 +56,7 @@ class Statement {
     void Text(std::string_view text);
     void Blob(std::string_view bytes);
     void Null();
+    void Value(sqlite3_value* value);
     std::string_view Keep(std::string bytes) { return kept_.emplace_back(std::move(bytes)); }
 
     // Whether there is a (next) row.

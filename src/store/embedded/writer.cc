@@ -263,7 +263,7 @@ Result<void> Writer::ApplyOne(const Batch& batch) {
 void Writer::PutPurgesOff(const SqliteError& error) {
     Log(LogLevel::kError, "store",
         "old executions cannot be deleted: part of the history in takt.db is damaged. All else "
-        "goes on; repair the file as docs/stores/embedded.md tells",
+        "goes on; stop the scheduler and mend the file with takt store repair",
         {{"directory", directory_}, {"error", error.what()}});
     applier_.SuspendPurges(SteadyClock::now() + kDamagedPurgeInterval);
 }

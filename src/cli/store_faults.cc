@@ -1,0 +1,149 @@
+#include "cli/store_faults.h"
+
+#include <algorithm>
+#include <cstdio>
+
+#include "archive/store_check.h"
+#include "base/json.h"
+#include "cli/cli.h"
+#include "cli/output.h"
+#include "cli/store_view.h"
+#include "store/open.h"
+
+namespace takt::internal::cli {
+namespace {
+
+// Of the file, whose rows cannot be trusted then, or of the rows.
+struct Found : StoreFaults {
+    bool in_file = false;
+};
+
+Result<Found> FindFaults(const std::string& url) {
+    const auto damage = FindDamage(url);
+    if (!damage) return std::unexpected(damage.error());
+    Found found;
+    for (const std::string& line : *damage) {
+        found.faults.push_back({.text = "takt.db is damaged: " + line,
+                                .remedy = "make it anew from the rows that can be read"});
+    }
+    found.count = found.faults.size();
+    found.in_file = found.count > 0;
+    if (found.in_file) return found;
+    const auto store = OpenStore(url);
+    if (!store) return std::unexpected(store.error());
+    ProgressLine progress("checking");
+    auto rows = CheckStore(**store, progress.Show());
+    if (!rows) return std::unexpected(rows.error());
+    return Found{std::move(*rows)};
+}
+
+std::string JsonOf(const StoreFaults& found) {
+    std::string text;
+    JsonWriter json(text);
+    json.BeginObject().Field("faults", found.count).Key("items").BeginArray();
+    for (const StoreFault& fault : found.faults) {
+        json.BeginObject().Field("number", std::uint64_t(fault.partition));
+        json.Field("fault", std::string_view(fault.text));
+        json.Field("remedy", std::string_view(fault.remedy)).EndObject();
+    }
+    json.EndArray().Key("rows");
+    WriteTally(json, found.rows);
+    json.EndObject();
+    return text;
+}
+
+void PrintFaults(const StoreFaults& found) {
+    for (const StoreFault& fault : found.faults) {
+        std::printf("%s%s%s\n", Clean(fault.text, 400).c_str(), fault.remedy.empty() ? "" : " → ",
+                    fault.remedy.c_str());
+    }
+    if (found.count > found.faults.size()) {
+        std::printf("… and %llu more\n",
+                    static_cast<unsigned long long>(found.count - found.faults.size()));
+    }
+}
+
+// Whether nothing was lost.
+Result<bool> RepairFile(const std::string& url) {
+    const auto salvaged = SalvageStore(url);
+    if (!salvaged) return std::unexpected(salvaged.error());
+    Table table({"TABLE", "ROWS", "GAPS"});
+    for (const SalvagedTable& one : salvaged->tables) {
+        if (one.rows == 0 && one.gaps == 0) continue;
+        table.Add({one.name, std::to_string(one.rows),
+                   Cell(std::to_string(one.gaps), one.gaps > 0 ? Colour::kRed : Colour::kNone)});
+    }
+    table.Print();
+    std::printf("takt.db is made anew; the damaged one is %s\n", salvaged->kept.c_str());
+    if (salvaged->gaps() == 0) return true;
+    std::fprintf(stderr, "takt: what stood in %llu gaps could not be read and is lost\n",
+                 static_cast<unsigned long long>(salvaged->gaps()));
+    return false;
+}
+
+Result<int> RepairRows(const std::string& url, const StoreFaults& found) {
+    const auto store = OpenStore(url);
+    if (!store) return std::unexpected(store.error());
+    if (const auto done = RepairStore(**store, found.faults); !done) {
+        return std::unexpected(done.error());
+    }
+    const auto mended = std::ranges::count_if(found.faults, &StoreFault::mendable);
+    std::printf("%td of %llu faults mended\n", mended,
+                static_cast<unsigned long long>(found.count));
+    return mended == std::int64_t(found.count) ? kOk : kFailed;
+}
+
+// The file first, then the rows that refer to what was lost, or whose faults its damage hid.
+Result<int> RepairBoth(const std::string& url) {
+    const auto whole = RepairFile(url);
+    if (!whole) return std::unexpected(whole.error());
+    const auto found = FindFaults(url);
+    if (!found) return std::unexpected(found.error());
+    PrintFaults(*found);
+    const auto rows = found->count > 0 ? RepairRows(url, *found) : Result<int>(kOk);
+    if (!rows) return rows;
+    return *whole ? *rows : kFailed;
+}
+
+}  // namespace
+
+Result<int> CheckGiven(const std::string& url, bool as_json) {
+    const auto found = FindFaults(url);
+    if (!found) return std::unexpected(found.error());
+    if (as_json) {
+        std::printf("%s\n", JsonOf(*found).c_str());
+        return found->count == 0 ? kOk : kFailed;
+    }
+    PrintFaults(*found);
+    if (found->in_file) {
+        std::printf("takt store repair mends that; a backup is better, if you have one\n");
+    } else {
+        std::printf("%llu rows checked, %llu faults\n",
+                    static_cast<unsigned long long>(found->rows.sum().rows),
+                    static_cast<unsigned long long>(found->count));
+    }
+    return found->count == 0 ? kOk : kFailed;
+}
+
+Result<int> RepairGiven(const std::string& url, bool yes) {
+    const auto found = FindFaults(url);
+    if (!found) return std::unexpected(found.error());
+    PrintFaults(*found);
+    if (found->count == 0) {
+        std::printf("nothing to repair\n");
+        return kOk;
+    }
+    if (yes) return found->in_file ? RepairBoth(url) : RepairRows(url, *found);
+    if (found->in_file) {
+        std::printf(
+            "what can be read would be put into a new takt.db, and the damaged one kept; do "
+            "it with --yes\n");
+        return kFailed;
+    }
+    std::printf("%td of %llu faults can be mended as said; do it with --yes\n",
+                std::ranges::count_if(found->faults, &StoreFault::mendable),
+                static_cast<unsigned long long>(found->count));
+    return kFailed;
+}
+
+}  // namespace takt::internal::cli

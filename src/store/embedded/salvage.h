@@ -1,0 +1,40 @@
+// Salvage: a takt.db with damaged pages is made anew from the rows that can still be read.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "store/embedded/options.h"
+
+namespace takt::internal {
+
+struct SalvagedTable {
+    std::string name;
+    std::uint64_t rows = 0;  // Those in the new file.
+    // Stretches that could not be read, at least so many; how many rows they had nobody knows.
+    std::uint64_t gaps = 0;
+};
+
+struct Salvaged {
+    std::vector<SalvagedTable> tables;
+    std::string kept;  // The damaged file.
+
+    std::uint64_t gaps() const {
+        std::uint64_t all = 0;
+        for (const SalvagedTable& table : tables) all += table.gaps;
+        return all;
+    }
+};
+
+// What is wrong with the file, in SQLite's words, one to a line; nothing if it is whole. All of it is
+// read. kConflict while another process uses the directory.
+Result<std::vector<std::string>> DamageOfEmbedded(const EmbeddedOptions& options);
+
+// Makes the file anew, with all indexes; the old one stays beside it under another name. kConflict
+// while another process uses the directory; kInvalid, and nothing is changed, if not even the names
+// of its tables can be read.
+Result<Salvaged> SalvageEmbedded(const EmbeddedOptions& options);
+
+}  // namespace takt::internal
