@@ -1,4 +1,5 @@
 // Histories of workflows: steps one after the other, side by side, and what they hand on.
+#include "base/failpoint.h"
 #include "engine/flow_fixture.h"
 
 namespace takt::internal {

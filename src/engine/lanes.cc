@@ -17,6 +17,13 @@ bool Fits(const Lane& lane, const Task& task) {
 
 }  // namespace
 
+bool Queue::Open(Steady now) {
+    return (!limits.paused || TAKT_MUTANT("engine.ignore_pauses")) &&
+           (limits.working_max == 0 || TAKT_MUTANT("engine.ignore_queue_max") ||
+            working < limits.working_max) &&
+           pace.Ready(now);
+}
+
 void Lane::Add(Live& live, bool back) {
     const std::size_t priority = live.row.task->priority;
     back ? waiting[priority].PutBack(live) : waiting[priority].PushBack(live);

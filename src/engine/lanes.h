@@ -15,7 +15,6 @@
 #include <string_view>
 #include <vector>
 
-#include "base/failpoint.h"
 #include "base/text.h"
 #include "engine/input.h"
 #include "engine/live.h"
@@ -50,12 +49,7 @@ struct Queue : Timer {
     Pace pace;
     std::vector<Lane*> lanes;
 
-    bool Open(Steady now) {
-        return (!limits.paused || TAKT_MUTANT("engine.ignore_pauses")) &&
-               (limits.working_max == 0 || TAKT_MUTANT("engine.ignore_queue_max") ||
-                working < limits.working_max) &&
-               pace.Ready(now);
-    }
+    bool Open(Steady now);
     // Whether forgetting it would make no difference but to `finished`.
     bool Idle() const {
         return lanes.empty() && waiting == 0 && working == 0 && !armed() && !limits.paused &&
