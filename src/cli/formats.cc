@@ -43,7 +43,7 @@ void UseFormat(const std::string& format, bool& json) {
     wide_wanted = format == "wide";
     json = format == "json" || format == "yaml";
     if (format != "yaml" || yaml_wanted) return;
-    // What follows a stream of events sees each at once.
+    // A reader of events sees each at once.
     yaml_wanted = std::make_unique<OutputRedirect>([to = stdout, lines = YamlLines()](
                                                        std::string_view piece) mutable {
         const std::string text = lines.Convert(piece);

@@ -39,7 +39,7 @@ class YamlLines {
     bool first_ = true;
 };
 
-// What is printed to standard output goes to `take` as long as this lives. They nest.
+// Text that is printed to standard output goes to `take` as long as this lives. They nest.
 class OutputRedirect {
   public:
     // False: it could not be written, which whoever prints is told.

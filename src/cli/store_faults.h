@@ -10,7 +10,8 @@ namespace takt::internal::cli {
 // The exit code: kFailed if there is a fault. An error if the store cannot be read.
 Result<int> CheckGiven(const std::string& url, bool as_json);
 
-// Tells what would be mended, and with `yes` mends it. kFailed if something is left to mend, or was lost.
+// Tells what would be mended, and with `yes` mends it. kFailed if something is left to mend, or was
+// lost.
 Result<int> RepairGiven(const std::string& url, bool yes);
 
 }  // namespace takt::internal::cli

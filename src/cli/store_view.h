@@ -1,4 +1,4 @@
-// What commands about a store show: how far they are, rows and bytes.
+// Views of commands about a store: how far they are, rows and bytes.
 #pragma once
 
 #include "archive/tally.h"

@@ -304,7 +304,7 @@ class CronJob {
         }
     }
 
-    // What is neither taken nor one of those that a cluster fills in itself.
+    // Fields that are neither taken nor of those that a cluster fills in itself.
     template <std::size_t count>
     void TellOthers(const std::optional<JsonView>& object, const std::string& place,
                     const std::array<std::string_view, count>& known) {

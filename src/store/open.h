@@ -35,7 +35,7 @@ Result<std::unique_ptr<Store>> OpenStore(std::string_view url, const StoreOption
 Result<std::unique_ptr<StoreSnapshot>> OpenSnapshot(std::string_view url,
                                                     const SnapshotOptions& options);
 
-// What is wrong with the file that such a URL names, a line each; of a server, which looks after its
+// The faults of the file that such a URL names, a line each; of a server, which looks after its
 // files itself, nothing. Errors as DamageOfEmbedded.
 Result<std::vector<std::string>> FindDamage(std::string_view url);
 // REQUIRES: FindDamage found some.

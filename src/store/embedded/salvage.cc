@@ -237,7 +237,7 @@ std::vector<SalvagedTable> WriteDraft(const EmbeddedOptions& options, const std:
 
 Result<std::string> PutInPlace(const std::string& path, const std::string& draft) {
     const std::string kept = FreeName(path + ".damaged");
-    // What was in its log, if closing it has not brought that in, must not be taken for the new one's.
+    // The log's content, if closing it has not brought that in, must not be taken for the new one's.
     std::error_code error;
     for (const char* end : {"", "-wal"}) {
         if (!fs::exists(path + end, error)) continue;

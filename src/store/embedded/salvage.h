@@ -28,7 +28,7 @@ struct Salvaged {
     }
 };
 
-// What is wrong with the file, in SQLite's words, one to a line; nothing if it is whole. All of it is
+// The faults of the file, in SQLite's words, one to a line; nothing if it is whole. All of it is
 // read. kConflict while another process uses the directory.
 Result<std::vector<std::string>> DamageOfEmbedded(const EmbeddedOptions& options);
 
