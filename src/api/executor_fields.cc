@@ -221,7 +221,7 @@ void AddExecutorState(ExecutorFields& to) {
                   {schema::OrNull(schema::Time()),
                    [](JsonWriter& json, const Answer& a) { json.Value(a.worker.row.joined_at); }}});
     to.push_back({"seen_at",
-                  "When it was last heard of.",
+                  "When it was last heard of; null: not since the leader changed.",
                   {},
                   {schema::OrNull(schema::Time()),
                    [](JsonWriter& json, const Answer& a) { json.Value(a.worker.row.seen_at); }}});

@@ -1,6 +1,7 @@
 // Queues: what waits in them, pause, resume, limits.
 #include <algorithm>
 #include <iterator>
+#include <numeric>
 
 #include "api/audit.h"
 #include "api/call_body.h"
@@ -26,6 +27,12 @@ struct QueueAnswer {
     const Meters& meters;
     Time now;
 };
+
+void WriteReady(JsonWriter& json, const QueueAnswer& answer) {
+    const auto& ready = answer.queue.ready;
+    const bool paused = answer.queue.limits.paused;
+    json.Value(paused ? 0 : std::accumulate(ready.begin(), ready.end(), std::size_t{0}));
+}
 
 void WriteOldestWait(JsonWriter& json, const QueueAnswer& answer) {
     const Time oldest = answer.queue.oldest_ready;
@@ -94,10 +101,14 @@ const ResourceTable<QueueDraft, QueueAnswer>& QueueTable() {
          {schema::Bool(),
           [](JsonWriter& json, const Answer& a) { json.Value(a.queue.limits.paused); }}},
         {"waiting",
-         "Executions that could start.",
+         "Executions that have not begun: ready, for later, for a retry, or held back.",
          {},
          {schema::Integer(0),
           [](JsonWriter& json, const Answer& a) { json.Value(a.queue.waiting); }}},
+        {"ready",
+         "Those of them that lack nothing but a worker; 0 while it is paused.",
+         {},
+         {schema::Integer(0), WriteReady}},
         {"working",
          "Executions that workers have.",
          {},

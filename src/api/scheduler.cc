@@ -8,6 +8,7 @@
 #include "api/call_flow.h"
 #include "api/request_kinds.h"
 #include "api/resources.h"
+#include "api/retry_policy_json.h"
 #include "api/schemas.h"
 #include "store/store_room.h"
 
@@ -144,6 +145,21 @@ void SendStrategy(Call call) {
         json.Key("available").BeginArray();
         for (const std::string& name : Available(call)) json.Value(std::string_view(name));
         json.EndArray().EndObject();
+        call.Json(200, std::move(body));
+    });
+}
+
+// As this namespace has them: its settings, else the configuration.
+void SendDefaults(Call call) {
+    WithEngine(std::move(call), [](Call call, const Engine& engine) {
+        std::string body;
+        JsonWriter json(body);
+        json.BeginObject().Field("timeout",
+                                 std::string_view(FormatDuration(engine.config().timeout)));
+        WriteRetryPolicy(json.Key("retry_policy"), engine.config().retry);
+        json.Field("strategy",
+                   std::string_view(StrategyText(engine.strategy(), engine.strategy_name())));
+        json.EndObject();
         call.Json(200, std::move(body));
     });
 }
@@ -301,6 +317,14 @@ void AddSchedulerRoutes(std::vector<Route>& routes) {
                       .summary = "This node, who leads, and the nodes there are",
                       .gives = "SchedulerStatus",
                       .cluster = true});
+    routes.push_back({.method = HttpMethod::kGet,
+                      .path = "/api/v1/scheduler/defaults",
+                      .permission = Permission::kViewer,
+                      .where = Where::kLeader,
+                      .handler = SendDefaults,
+                      .tag = "scheduler",
+                      .summary = "What counts for tasks that say nothing of it",
+                      .gives = "Defaults"});
     routes.push_back({.method = HttpMethod::kGet,
                       .path = "/api/v1/scheduler/strategy",
                       .permission = Permission::kViewer,

@@ -74,7 +74,9 @@ TEST(SchedulerApi, PausedQueueStartsNothingAndKeepsItsLimits) {
     scheduler.Post("/api/v1/tasks", R"({"id": "d", "name": "n"})");
     scheduler.sink().Await(EventType::kTaskCompleted, "d");
     EXPECT_EQ(scheduler.Get("/api/v1/executions/r").Text("status"), "pending");
-    EXPECT_EQ(scheduler.Get("/api/v1/queues/reports").json.at("waiting").as_int64(), 1);
+    const Answered held = scheduler.Get("/api/v1/queues/reports");
+    EXPECT_EQ(held.json.at("waiting").as_int64(), 1);
+    EXPECT_EQ(held.json.at("ready").as_int64(), 0) << "it lacks more than a worker";
     scheduler.Post("/api/v1/queues/reports/resume");
     scheduler.sink().Await(EventType::kTaskCompleted, "r");
     EXPECT_EQ(scheduler.Get("/api/v1/queues").json.at("items").as_array().size(), 2u);
@@ -298,6 +300,26 @@ TEST(SchedulerApi, MetricsCountWhatCouldStartByPriority) {
     const Answered metrics = scheduler.Get("/api/v1/metrics");
     ASSERT_EQ(metrics.status, 200) << metrics.body;
     EXPECT_EQ(boost::json::serialize(metrics.json.at("tasks_ready")), "[1,0,0,0,0,2,0,0,0,1]");
+    const Answered queue = scheduler.Get("/api/v1/queues/default");
+    EXPECT_EQ(queue.json.at("waiting").as_int64(), 5);
+    EXPECT_EQ(queue.json.at("ready").as_int64(), 4);
+    // A worker alone would not help.
+    scheduler.Post("/api/v1/queues/default/pause");
+    EXPECT_EQ(boost::json::serialize(scheduler.Get("/api/v1/metrics").json.at("tasks_ready")),
+              "[0,0,0,0,0,0,0,0,0,0]");
+}
+
+// Whoever leaves a field empty can read what counts instead, also where it is configured otherwise.
+TEST(SchedulerApi, DefaultsAreThoseThatCount) {
+    TestSchedulerOptions options;
+    options.node_config.engine.timeout = std::chrono::minutes(2);
+    options.node_config.engine.retry.retries_max = 7;
+    TestScheduler scheduler(options);
+    scheduler.Put("/api/v1/scheduler/strategy", R"({"strategy": "random"})");
+    const Answered defaults = scheduler.Get("/api/v1/scheduler/defaults");
+    EXPECT_EQ(defaults.Text("timeout"), "2m") << defaults.body;
+    EXPECT_EQ(defaults.json.at("retry_policy").at("max_retries").as_int64(), 7);
+    EXPECT_EQ(defaults.Text("strategy"), "random");
 }
 
 // A load balancer sends requests to every scheduler; only one of them leads.

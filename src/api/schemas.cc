@@ -4,6 +4,7 @@
 
 #include "api/execution_json.h"
 #include "api/json_schema.h"
+#include "api/retry_policy_json.h"
 #include "api/task_field.h"
 #include "api/worker_json.h"
 
@@ -180,6 +181,11 @@ void AddMetrics(SchemaList& to) {
 
 void AddScheduler(SchemaList& to) {
     AddSchedulerStatus(to);
+    to.emplace_back("Defaults", Object()
+                                    .Add("timeout", schema::Duration())
+                                    .Add("retry_policy", RetryPolicySchema())
+                                    .Add("strategy", schema::Text())
+                                    .Text());
     to.emplace_back(
         "Strategy",
         Object().Add("strategy", schema::Text()).Add("available", ListOf(schema::Text())).Text());

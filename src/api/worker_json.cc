@@ -86,7 +86,8 @@ const AnswerTable<WorkerView>& WorkerFields() {
          [](JsonWriter& json, const WorkerView& view) { json.Value(view.row.version.view()); }},
         {"joined_at", schema::OrNull(schema::Time()), "",
          [](JsonWriter& json, const WorkerView& view) { json.Value(view.row.joined_at); }},
-        {"seen_at", schema::OrNull(schema::Time()), "When it was last heard of.",
+        {"seen_at", schema::OrNull(schema::Time()),
+         "When it was last heard of; null: not since the leader changed.",
          [](JsonWriter& json, const WorkerView& view) { json.Value(view.row.seen_at); }},
         {"load", AnswerSchema(LoadFields()), "As it reports it; zeros until it does.",
          [](JsonWriter& json, const WorkerView& view) {

@@ -180,6 +180,18 @@ std::string StrategyText(const boost::json::value& strategy) {
     return Fields({{"strategy", Member(strategy, "strategy")}, {"available", names}});
 }
 
+std::string DefaultsText(const boost::json::value& defaults) {
+    const auto* object = defaults.if_object();
+    const auto* retry = object ? object->if_contains("retry_policy") : nullptr;
+    const boost::json::value none;
+    const boost::json::value& policy = retry ? *retry : none;
+    return fmt::format(
+        "strategy    {}\ntimeout     {} for an attempt, unless its task says otherwise\n"
+        "retries     {}, the first after {}, unless its task says otherwise\n",
+        Member(defaults, "strategy"), Member(defaults, "timeout"), Member(policy, "max_retries"),
+        Member(policy, "delay"));
+}
+
 std::string MetricsText(const boost::json::value& metrics) {
     return fmt::format(
         "executions  {} pending, {} scheduled, {} running, {} retrying\n"

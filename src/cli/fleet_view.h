@@ -25,6 +25,8 @@ Result<int> ShowChange(const ClientOptions& options, const std::string& id,
 std::string StatusText(const boost::json::value& status);
 // Of GET /api/v1/scheduler/strategy: the one in force and those that there are.
 std::string StrategyText(const boost::json::value& strategy);
+// Of GET /api/v1/scheduler/defaults, in three lines.
+std::string DefaultsText(const boost::json::value& defaults);
 // Of GET /api/v1/metrics, in one or two lines.
 std::string MetricsText(const boost::json::value& metrics);
 

@@ -18,10 +18,10 @@ Result<int> Status(Client& client, const ClientOptions& options) {
     // Only a leader has them.
     const auto metrics = client.Get("/api/v1/metrics");
     if (!metrics) return std::unexpected(metrics.error());
-    const auto strategy = client.Get("/api/v1/scheduler/strategy");
-    if (!strategy) return std::unexpected(strategy.error());
-    std::printf("\n%sstrategy    %s\n", MetricsText(metrics->value).c_str(),
-                Member(strategy->value, "strategy").c_str());
+    const auto defaults = client.Get("/api/v1/scheduler/defaults");
+    if (!defaults) return std::unexpected(defaults.error());
+    std::printf("\n%s%s", MetricsText(metrics->value).c_str(),
+                DefaultsText(defaults->value).c_str());
     return kOk;
 }
 

@@ -49,6 +49,8 @@ void Engine::RestoreWorker(Worker worker) {
     auto slot = std::make_unique<Slot>();
     slot->order = ++joined_;
     slot->row = std::move(worker);
+    // Heartbeats are not stored: of one that was there, nobody knows when it was last heard of.
+    if (slot->row.status != WorkerStatus::kOffline) slot->row.seen_at = Time{};
     const Text key = slot->row.id.text();
     FindLanes(*slot);
     workers_.emplace(key, std::move(slot));

@@ -165,5 +165,27 @@ TEST_F(ExplainOthersTest, AWorkerSaysWhyItGetsNothing) {
     EXPECT_EQ(WorkerNamed("a").code, "worker_offline");
 }
 
+// Killed together with the scheduler: when it joined is not when it was last seen.
+TEST_F(ExplainOthersTest, NobodyClaimsToHaveSeenAWorkerThatNoLeaderHeardOfSince) {
+    config.worker_lease = 30s;
+    At(0s, Join({.id = "a"}));
+    At(0s, Join({.id = "b"}));
+    At(1s, Set("b", WorkerStatus::kOffline));
+    Restart(20s);
+    const auto seen = [&](const std::string& id) {
+        for (const WorkerView& worker : engine().Workers()) {
+            if (worker.row.id.text().view() == id) return worker.row.seen_at;
+        }
+        return WallAt(-1s);
+    };
+    EXPECT_EQ(seen("a"), Time{});
+    EXPECT_EQ(seen("b"), WallAt(0s)) << "what was written when it went is kept";
+    Until(2min);
+    EXPECT_EQ(WorkerNamed("a").code, "worker_unheard");
+    EXPECT_EQ(seen("a"), Time{});
+    At(3min, Join({.id = "a"}));
+    EXPECT_EQ(seen("a"), WallAt(3min));
+}
+
 }  // namespace
 }  // namespace takt::internal

@@ -201,6 +201,13 @@ std::optional<Explanation> Engine::ExplainWorker(const WorkerId& id) const {
     const std::string because = reason.empty() ? "" : " (" + reason + ")";
     switch (slot.row.status) {
         case WorkerStatus::kOffline:
+            if (slot.row.seen_at == Time{}) {
+                return Explanation{"worker_unheard",
+                                   "it is offline; no scheduler has heard of it since the leader "
+                                   "changed" +
+                                       because,
+                                   {{"reason", reason}}};
+            }
             return Explanation{"worker_offline",
                                "it is offline; last seen at " + since + because,
                                {{"since", since}, {"reason", reason}}};

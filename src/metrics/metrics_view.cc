@@ -53,8 +53,9 @@ void AddQueues(const Engine& engine, Time now, MetricsView& view) {
                              .working_max = queue.limits.working_max,
                              .worker_capacity = workers.MeanCapacity(queue.name)};
         for (std::size_t priority = 0; priority < queue.ready.size(); ++priority) {
+            if (queue.limits.paused) break;
             view.ready[priority] += queue.ready[priority];
-            if (!queue.limits.paused) numbers.ready += queue.ready[priority];
+            numbers.ready += queue.ready[priority];
         }
         if (queue.oldest_ready != Time{}) {
             const Duration wait = std::max(now - queue.oldest_ready, Duration(0));
@@ -74,7 +75,9 @@ void AddQueues(const Engine& engine, Time now, MetricsView& view) {
 }
 
 void AddWorker(const WorkerView& worker, Time now, MetricsView& view) {
-    const Duration silent = std::max(now - worker.row.seen_at, Duration(0));
+    // One that a new leader has not heard of yet is not late before its lease is over.
+    const Time seen = worker.row.seen_at == Time{} ? now : worker.row.seen_at;
+    const Duration silent = std::max(now - seen, Duration(0));
     WorkerNumbers numbers{.id = worker.row.id.text(),
                           .running = worker.busy,
                           .capacity = worker.row.capacity,

@@ -53,7 +53,7 @@ struct Worker {
     WorkerStatus status = WorkerStatus::kOnline;
     Text status_reason;
     Time joined_at{};
-    Time seen_at{};  // As of the last write of the row, not of the last heartbeat.
+    Time seen_at{};  // 0: its leader has never heard of it, and no leader before wrote when it did.
 };
 
 // The load that a heartbeat tells. Not stored.

@@ -48,8 +48,8 @@ TaskResult FailSometimes(TaskContext& context) {
     const auto times = NumberOf(context.payload(), "times", 1'000'000, 1'000'000);
     if (!times) return TaskResult::Rejected(times.error().detail);
     if (context.task().failures >= *times) return TaskResult::Success();
-    return TaskResult::Failure("failing on purpose, for the " +
-                               std::to_string(context.task().failures + 1) + ". time");
+    return TaskResult::Failure("failing on purpose, failure " +
+                               std::to_string(context.task().failures + 1));
 }
 
 TaskResult WriteLog(TaskContext& context) {
