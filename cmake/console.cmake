@@ -52,8 +52,8 @@ if(TAKT_TESTING)
   set_tests_properties(console_types PROPERTIES TIMEOUT 60 ENVIRONMENT
     "TAKT_BINARY=$<TARGET_FILE:takt>;TAKT_NODE=${TAKT_NODE};TAKT_WEB=${web};PYTHONDONTWRITEBYTECODE=1")
   # A real browser (Debian's chromium) at real schedulers; each file is one test.
-  foreach(name access alerts editor flow form leader lists looks newcomer operate pages restart roles spaces tabs
-          tasks times)
+  foreach(name access alerts charts editor findings flow form jobs leader lists looks newcomer operate pages
+          restart roles spaces tabs tasks times)
     add_test(NAME console_${name}
              COMMAND ${TAKT_NODE} ${PROJECT_SOURCE_DIR}/tests/console/${name}_test.mjs)
     # Each page in two languages, two themes and three widths takes its time.

@@ -82,6 +82,19 @@ const recurring = [
         cron_expression: '30 3 * * MON-FRI',
         parameters: { ms: 60000 },
     },
+    {
+        id: 'catalogue',
+        name: 'Build the catalogue',
+        interval: '30m',
+        steps: [
+            { name: 'fetch-prices', type: 'sleep', payload: { ms: 700 } },
+            { name: 'fetch-stock', type: 'sleep', payload: { ms: 1_200 } },
+            { name: 'merge', type: 'echo', after: ['fetch-prices', 'fetch-stock'] },
+            { name: 'render-pages', type: 'sleep', payload: { ms: 900 }, after: ['merge'], shards: 24 },
+            { name: 'warm-caches', type: 'sleep', payload: { ms: 600 }, after: ['render-pages'] },
+            { name: 'tell-search', type: 'echo', after: ['render-pages'] },
+        ],
+    },
     { id: 'cleanup', name: 'Clean up uploads', type: 'noop', interval: '30s', enabled: true },
 ];
 const workers = [
@@ -132,6 +145,17 @@ async function fill(address) {
             parameters: { clip: i },
         });
     }
+    for (let i = 0; i < 9; ++i)
+        await call(address, 'POST', 'tasks', {
+            name: 'Remind customer',
+            type: 'echo',
+            queue: 'mail',
+            delay: '3h',
+        });
+    await call(address, 'POST', 'queues/exports/pause');
+    for (let i = 0; i < 5; ++i)
+        await call(address, 'POST', 'tasks', { name: 'Export ledger', type: 'echo', queue: 'exports' });
+    await call(address, 'POST', 'tasks/catalogue/trigger', {});
     for (let i = 0; i < 5; ++i)
         await call(address, 'POST', 'tasks', {
             name: 'Reindex shop',
@@ -178,6 +202,7 @@ try {
     console.log(`working for ${workSeconds} seconds`);
     await wait(workSeconds * 1_000);
     const [log] = (await call(address, 'GET', 'executions?task_id=sync-stock&status=success&limit=1')).items;
+    const [run] = (await call(address, 'GET', 'executions?task_id=catalogue&status=success&limit=1')).items;
     await take(
         address,
         [
@@ -185,6 +210,8 @@ try {
             ['/tasks', 'tasks'],
             ['/tasks/sync-stock', 'task'],
             [`/executions/${log.id}`, 'execution'],
+            [`/executions/${run.id}`, 'run'],
+            ['/editor/catalogue', 'editor'],
             ['/workers', 'workers'],
             ['/alerts?tab=rules', 'alerts'],
         ],

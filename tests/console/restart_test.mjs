@@ -1,7 +1,7 @@
 // A scheduler is restarted: its worker is the same one and is let in, and the overview has not forgotten the last hour.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { call, makeFolder, openBrowser, startScheduler, until, whenLed } from './support.mjs';
+import { call, makeFolder, openBrowser, startScheduler, startWorker, until, whenLed } from './support.mjs';
 
 let place;
 let scheduler;
@@ -46,6 +46,24 @@ test('the overview remembers the last hour, and the worker comes back as itself'
         [worker],
         'no other one is left behind',
     );
+});
+
+test('a worker that went with the scheduler is not said to have been seen when it joined', async () => {
+    const stopWorker = startWorker(scheduler.address, '--id', 'gone');
+    const gone = () => call(scheduler.address, 'GET', 'workers/gone');
+    await until('it is attached', async () => (await gone()).connected);
+    await stopWorker('SIGKILL');
+    await scheduler.stop('SIGKILL');
+    scheduler = await start();
+    await whenLed(scheduler.address);
+    assert.equal((await gone()).seen_at, null);
+    await page.goto(`${scheduler.address}/workers`);
+    const row = page.locator('tr.ant-table-row', { hasText: 'gone' });
+    await row.getByText('not heard yet').waitFor();
+    // Once its lease is over.
+    await row.locator('.badge', { hasText: 'Offline' }).waitFor({ timeout: 90_000 });
+    await row.getByText('before the leader changed').waitFor();
+    await call(scheduler.address, 'DELETE', 'workers/gone');
 });
 
 test('the first token says whom it shuts out, and that is not the worker of the scheduler', async () => {

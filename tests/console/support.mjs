@@ -67,6 +67,15 @@ export async function startScheduler(store, ...arguments_) {
     return { address, stop: ender(child), log: () => said.join('') };
 }
 
+// A worker with the demonstration's handlers; gives what ends it.
+export function startWorker(address, ...arguments_) {
+    const child = spawn(binary, ['worker', '--server', address, '--demo', ...arguments_], {
+        stdio: 'ignore',
+        env: environment,
+    });
+    return ender(child);
+}
+
 export async function startRedis(folder) {
     const port = await freePort();
     const child = spawn(

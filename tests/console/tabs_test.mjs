@@ -61,6 +61,10 @@ test('twenty tabs load and are live, by one stream', async () => {
 });
 
 test('an outage is said once, what was known stays, and pages load after it', async () => {
+    const rule = { metric: 'workers_online', operator: '>', threshold: 0, duration: '0s' };
+    await call(scheduler.address, 'PUT', 'alert-rules/somebody', rule);
+    await page.goto(scheduler.address);
+    await page.getByTestId('firing').waitFor();
     await page.goto(`${scheduler.address}/tasks`);
     await page.getByRole('link', { name: 'hour' }).waitFor();
     await page.getByText('Live', { exact: true }).waitFor();
@@ -68,6 +72,8 @@ test('an outage is said once, what was known stays, and pages load after it', as
     await page.getByTestId('outage').waitFor();
     assert.equal(await page.locator('.stale').count(), 0, 'not once for each part of the page');
     assert.equal(await page.getByRole('link', { name: 'hour' }).count(), 1);
+    // What was wrong before is hardly right now.
+    await page.getByRole('navigation').locator('.ant-badge-count').getByText('1').waitFor();
     // A page whose files this tab has not fetched yet.
     await page.getByRole('link', { name: 'Statistics' }).click();
     await page.getByText('This page could not be shown').waitFor();

@@ -75,9 +75,14 @@ export function formatMs(ms: number | null | undefined): string {
     return `${Math.floor(hours / 24)} ${units.d} ${hours % 24} ${units.h}`;
 }
 
-// "15m" or "8h", as the server spells them, in the units of the page.
+// "15m" or "1h30m", as the server spells them, in the units of the page.
 export const formatSpan = (span: string): string =>
-    span.replace(/(\d+)m$/, `$1 ${units.min}`).replace(/(\d+)h$/, `$1 ${units.h}`);
+    span
+        .replace(
+            /(\d)(ms|s|m|h|d)(?=\d|$)/g,
+            (_, digit: string, unit: string) => `${digit} ${units[unit === 'm' ? 'min' : (unit as 's')]} `,
+        )
+        .trimEnd();
 
 export function formatAgo(at: string, now: number, language: Language, t: Translate): string {
     const seconds = (now - Date.parse(at)) / 1_000;

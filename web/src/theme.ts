@@ -59,6 +59,33 @@ const dark: Palette = {
 
 export const paletteOf = (isDark: boolean): Palette => (isDark ? dark : light);
 
+const tints = (isDark: boolean) =>
+    isDark
+        ? {
+              controlItemBgActive: '#173331',
+              controlItemBgActiveHover: '#1b3d3a',
+              colorWarningBg: '#2c2414',
+              colorWarningBorder: '#5c4718',
+              colorErrorBg: '#2d1a1c',
+              colorErrorBorder: '#6b3034',
+              colorInfoBg: '#16263a',
+              colorInfoBorder: '#27486e',
+              colorSuccessBg: '#14291f',
+              colorSuccessBorder: '#235a41',
+          }
+        : {
+              controlItemBgActive: '#e2f0ee',
+              controlItemBgActiveHover: '#d6eae7',
+              colorWarningBg: '#fdf6e7',
+              colorWarningBorder: '#ecd5a4',
+              colorErrorBg: '#fdf0f0',
+              colorErrorBorder: '#efc2c2',
+              colorInfoBg: '#eff5fc',
+              colorInfoBorder: '#c2d8f0',
+              colorSuccessBg: '#eef8f3',
+              colorSuccessBorder: '#bfe0cf',
+          };
+
 // `still`: for people who do not want things to move.
 export function themeOf(isDark: boolean, still: boolean): ThemeConfig {
     const palette = paletteOf(isDark);
@@ -77,6 +104,8 @@ export function themeOf(isDark: boolean, still: boolean): ThemeConfig {
             colorBgContainer: palette.card,
             colorBgElevated: isDark ? '#1e2732' : '#ffffff',
             colorBorderSecondary: palette.line,
+            // Derived from our dark colours they would be mud.
+            ...tints(isDark),
             borderRadius: 6,
             motion: !still,
             fontFamily:
@@ -96,8 +125,8 @@ export function themeOf(isDark: boolean, still: boolean): ThemeConfig {
                 headerSortActiveBg: 'transparent',
                 headerSortHoverBg: isDark ? '#202a36' : '#eef2f5',
                 bodySortBg: 'transparent',
-                rowSelectedBg: isDark ? '#173331' : '#e2f0ee',
-                rowSelectedHoverBg: isDark ? '#1b3d3a' : '#d6eae7',
+                rowSelectedBg: isDark ? '#122424' : '#e2f0ee',
+                rowSelectedHoverBg: isDark ? '#142828' : '#d6eae7',
                 headerBg: 'transparent',
                 headerSplitColor: 'transparent',
                 cellPaddingBlockSM: 9,

@@ -18,6 +18,7 @@ import type {
     Backfill,
     BackfillRequest,
     ComingFire,
+    Defaults,
     Execution,
     ExecutionCounts,
     Executor,
@@ -260,8 +261,9 @@ export const api = {
 
     workers: (signal?: Signal) => call<Page<Worker>>('GET', 'workers', { signal }),
     worker: (worker: string, signal?: Signal) => call<Worker>('GET', `workers/${id(worker)}`, { signal }),
+    // An empty reason is none.
     drainWorker: (worker: string, reason: string) =>
-        call<Worker>('POST', `workers/${id(worker)}/drain`, { body: { reason } }),
+        call<Worker>('POST', `workers/${id(worker)}/drain`, { body: { reason: reason || undefined } }),
     resumeWorker: (worker: string) => call<Worker>('POST', `workers/${id(worker)}/resume`),
     // null: what it says itself.
     setCapacity: (worker: string, capacity: number | null) =>
@@ -270,7 +272,9 @@ export const api = {
 
     executors: (signal?: Signal) => call<Page<Executor>>('GET', 'executors', { signal }),
     setExecutorStatus: (executor: string, status: string, reason: string) =>
-        call<Executor>('PUT', `executors/${id(executor)}/status`, { body: { status, reason } }),
+        call<Executor>('PUT', `executors/${id(executor)}/status`, {
+            body: { status, reason: reason || undefined },
+        }),
     removeExecutor: (executor: string) => call<void>('DELETE', `executors/${id(executor)}`),
 
     locks: (signal?: Signal) => call<Page<Lock>>('GET', 'locks?limit=1000', { signal }),
@@ -283,6 +287,7 @@ export const api = {
     limitQueue: (name: string, limits: Pick<Queue, 'concurrency_max' | 'rate_limit'>) =>
         call<Queue>('PUT', `queues/${id(name)}`, { body: limits }),
 
+    defaults: (signal?: Signal) => call<Defaults>('GET', 'scheduler/defaults', { signal }),
     strategy: (signal?: Signal) => call<Strategy>('GET', 'scheduler/strategy', { signal }),
     setStrategy: (strategy: string) => call<Strategy>('PUT', 'scheduler/strategy', { body: { strategy } }),
     resetStrategy: () => call<Strategy>('POST', 'scheduler/strategy/reset'),

@@ -20,6 +20,7 @@ export type {
     Backfill,
     BackfillRequest,
     ComingFire,
+    Defaults,
     Execution,
     ExecutionCounts,
     Executor,

@@ -5,21 +5,20 @@ interface Props {
     share: number | undefined; // 0 to 1.
     label: string;
     title?: string;
+    wanted?: boolean; // Full is what it is there for, and no reason to be red.
 }
 
 const busyFrom = 0.75;
 const fullFrom = 0.95;
 
-export function LoadBar({ share, label, title }: Props) {
+export function LoadBar({ share, label, title, wanted = false }: Props) {
     const palette = usePalette();
     const known = share !== undefined && Number.isFinite(share);
     const value = known ? Math.min(1, Math.max(0, share)) : 0;
-    const colour =
-        value >= fullFrom
-            ? palette.status.failed
-            : value >= busyFrom
-              ? palette.status.retrying
-              : palette.accent;
+    const [busy, full] = wanted
+        ? [palette.accent, palette.status.retrying]
+        : [palette.status.retrying, palette.status.failed];
+    const colour = value >= fullFrom ? full : value >= busyFrom ? busy : palette.accent;
     return (
         <div className="load" title={title}>
             <div

@@ -50,7 +50,8 @@ const legend = (palette: Palette) => ({
     textStyle: axisText(palette),
 });
 
-const grid = { left: 8, right: 12, top: 30, bottom: 4, containLabel: true };
+// To the right there is room for half of the last label.
+const grid = { left: 8, right: 28, top: 30, bottom: 4, containLabel: true };
 
 // One that took five minutes must not make a line of zeros of those that took milliseconds.
 const logAxis = (palette: Palette, format: (value: number) => string) => ({

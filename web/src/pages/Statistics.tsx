@@ -164,29 +164,30 @@ function Today() {
     const both = useData(
         async (signal) => {
             const clock = shownZone() === 'UTC' ? dayjs.utc() : dayjs();
-            const midnight = clock.startOf('day');
             const now = clock.startOf('hour');
-            if (!now.isAfter(midnight)) return undefined;
+            // In its first hour a day has nothing to show yet: then it is the one before.
+            const whole = now.isSame(clock.startOf('day'));
+            const midnight = clock.subtract(whole ? 1 : 0, 'day').startOf('day');
             const between = async (back: number) => {
                 const from = midnight.subtract(back, 'day').toISOString();
                 const to = now.subtract(back, 'day').toISOString();
                 return sumOf((await api.statistics({ by: 'hour', from, to }, signal)).items);
             };
             const [today, yesterday] = await Promise.all([between(0), between(1)]);
-            return { today, yesterday, until: now.toISOString() };
+            return { today, yesterday, whole, until: now.toISOString() };
         },
         [shownZone()],
         { everyMs: 60_000 },
     );
     if (!both.data) return null;
-    const { today, yesterday, until } = both.data;
+    const { today, yesterday, whole, until } = both.data;
     const rate = ({ success, failed }: Sum) => (success + failed > 0 ? success / (success + failed) : null);
-    const beside = (text: string) => t('statistics.yesterday', { value: text });
+    const beside = (value: string) => t(whole ? 'statistics.dayBefore' : 'statistics.yesterday', { value });
     const clock = inZone(new Date(until), locale, { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' });
     return (
         <div className="stats today" data-testid="today">
             <Stat
-                label={t('statistics.today', { clock })}
+                label={whole ? t('statistics.wholeYesterday') : t('statistics.today', { clock })}
                 value={formatNumber(today.total, locale)}
                 detail={beside(formatNumber(yesterday.total, locale))}
             />

@@ -150,6 +150,7 @@ export const fleet = {
     'queue.concurrency': 'At most at once',
     'queue.finished': 'Finished',
     'queue.perSecond': 'Per second',
+    'queue.later': '{count} later',
     'queue.limited': 'The limits of “{name}” are set',
     'queue.limits': 'Limits',
     'queue.limitsTitle': 'Limits of “{name}”',
@@ -164,6 +165,7 @@ export const fleet = {
     'queue.pauseWhat':
         'Nothing more of it starts until it is resumed. What runs goes on, what is submitted waits.',
     'queue.paused': 'Paused',
+    'queue.pausedWith': 'paused, {count} held',
     'queue.per': 'In',
     'queue.queue': 'Queue',
     'queue.rate': 'Starts at most',
@@ -197,6 +199,8 @@ export const fleet = {
     'statistics.noneText': 'Choose a longer time, or run something.',
     'statistics.ownRange': 'Own range',
     'statistics.today': 'Today until {clock}',
+    'statistics.dayBefore': 'the day before {value}',
+    'statistics.wholeYesterday': 'Yesterday',
     'statistics.yesterday': 'yesterday {value}',
     'statistics.range.day': '24 hours',
     'statistics.range.month': '30 days',
@@ -243,7 +247,9 @@ export const fleet = {
     'token.worker': 'attaches as a worker',
     'worker.about': 'Who does the work: workers connect to the scheduler, executors are called by it',
     'worker.allQueues': 'all',
-    'worker.byConsole': 'by hand, in the console',
+    'worker.left': '{count} left',
+    'worker.lostByLease': 'not heard of for too long',
+    'worker.reason': 'Reason, for others to read (optional)',
     'worker.capacity': 'Capacity',
     'worker.capacityChange': 'Change',
     'worker.capacityDone': 'The capacity of “{name}” is changed',
@@ -267,6 +273,9 @@ export const fleet = {
     'worker.noneText':
         'Start one with: takt worker, or start the scheduler with --with-worker. What was submitted waits until then.',
     'worker.notHeard': 'not heard yet',
+    'worker.unheard': 'before the leader changed',
+    'worker.unheardText':
+        'No scheduler has heard of it since the leader changed; when it was last heard of before, nobody kept.',
     'worker.notHeardText':
         'Nobody has heard of it since the leader changed. It comes back by itself, or is taken for offline soon.',
     'worker.offline': 'Offline',

@@ -1,7 +1,7 @@
 // English texts: the form of a task.
 export const form = {
     'form.never': 'never',
-    'form.unless': '{value} unless configured otherwise',
+    'form.unless': '{value} (default)',
     'schedule.bounds': 'Start, end, holidays',
     'schedule.dst': 'Hours that the clock skips or repeats',
     'schedule.dst.once': 'fire once',

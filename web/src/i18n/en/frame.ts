@@ -30,7 +30,6 @@ export const frame = {
     'error.stale': 'Not up to date: {why}',
     'form.badJson': 'This is not JSON: {why}',
     'form.badLabels': 'Write name=value, separated by commas',
-    'form.default': 'default',
     'form.duration': 'Such as 90s, 5m or 1h30m',
     'form.required': 'Please fill this in',
     'live.connecting': 'Connecting',

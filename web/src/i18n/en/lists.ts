@@ -37,6 +37,7 @@ export const lists = {
     'list.tasksTotal': 'Tasks: {count}',
     'list.total': 'Total: {count}',
     'list.typical': 'Duration P50',
+    'queuePage.cancelWaiting': 'Cancel what waits',
     'queuePage.depth': 'Waiting and running, since this page was opened',
     'queuePage.newest': 'Newest executions',
     'queuePage.nobody': 'No worker serves this queue',

@@ -1,7 +1,7 @@
 // Chinese texts: the form of a task.
 export const form = {
     'form.never': '从不',
-    'form.unless': '{value}，除非另有配置',
+    'form.unless': '{value}（默认）',
     'schedule.bounds': '开始、结束与节假日',
     'schedule.dst': '夏令时跳过或重复的时刻',
     'schedule.dst.once': '触发一次',

@@ -30,7 +30,6 @@ export const frame = {
     'error.stale': '数据可能已过时：{why}',
     'form.badJson': '不是有效的 JSON：{why}',
     'form.badLabels': '请写成 名称=值，用逗号分隔',
-    'form.default': '默认',
     'form.duration': '例如 90s、5m 或 1h30m',
     'form.required': '请填写此项',
     'live.connecting': '连接中',

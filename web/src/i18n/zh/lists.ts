@@ -35,6 +35,7 @@ export const lists = {
     'list.tasksTotal': '任务：{count}',
     'list.total': '共 {count} 条',
     'list.typical': '耗时 P50',
+    'queuePage.cancelWaiting': '取消等待中的执行',
     'queuePage.depth': '等待和运行（自打开本页起）',
     'queuePage.newest': '最新的执行记录',
     'queuePage.nobody': '没有工作节点服务此队列',

@@ -166,7 +166,7 @@ function useColumns(
             render: (_, alert) => {
                 if (alert.state === 'resolved') return <Ago at={alert.resolved_at} />;
                 return (
-                    <span className="nowrap">
+                    <span className="nowrap alert-acts">
                         {alert.acknowledged ? (
                             <Tooltip title={alert.acknowledged.note}>
                                 <span className="muted small">

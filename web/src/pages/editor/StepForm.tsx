@@ -4,6 +4,7 @@ import { AutoComplete, Button, Form, Input, InputNumber, Select } from 'antd';
 import { type ReactNode, useEffect, useState } from 'react';
 import { useI18n } from '../../i18n';
 import { typesOf, useWorkers } from '../tasks/RunnableNote';
+import { scheduleText } from '../tasks/schedule';
 import { type FlowText, jsonText, type Mistake, type Path, stepsOf } from './flowText';
 
 interface Props {
@@ -185,7 +186,12 @@ export function StepForm({ flow, mistakes, chosen, onChoose, onSet, onRename, on
         <Form layout="vertical" className="editor-form" disabled={!flow.readable}>
             {line(t('task.name'), ['name'], fields.name, t('task.nameExample'))}
             <div className="form-pair">
-                {line(t('schedule.cron'), ['cron_expression'], fields.cron_expression, t('schedule.once'))}
+                {line(
+                    t('schedule.cron'),
+                    ['cron_expression'],
+                    fields.cron_expression,
+                    scheduleText(fields, t),
+                )}
                 {line(t('schedule.timezone'), ['timezone'], fields.timezone, 'UTC')}
             </div>
             <Form.Item label={t('flow.steps')}>

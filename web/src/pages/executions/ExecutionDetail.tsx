@@ -4,7 +4,7 @@ import { Card, Progress, Tag } from 'antd';
 import { useEffect, useState } from 'react';
 import { Link, useParams } from 'react-router-dom';
 import { api, isFinished } from '../../api/client';
-import { type Execution, isRun } from '../../api/types';
+import { type Execution, isRun, type Task } from '../../api/types';
 import { ActButton } from '../../components/ActButton';
 import { type Copied, CopyMenu } from '../../components/CopyMenu';
 import { cliLine } from '../../components/copyLines';
@@ -16,11 +16,12 @@ import { StatusTag } from '../../components/StatusTag';
 import { Moment, RunTime, Took } from '../../components/Time';
 import { useAct } from '../../hooks/useAct';
 import { useData } from '../../hooks/useData';
-import { usePreferences } from '../../hooks/usePreferences';
+import { useDefaults } from '../../hooks/useDefaults';
 import { TaskZone } from '../../hooks/useTaskZone';
 import { useI18n } from '../../i18n';
 import { reasonText } from '../../i18n/said';
 import { RunFlow } from '../flow/RunFlow';
+import { limitText } from '../tasks/fieldTexts';
 import { zoneOf } from '../tasks/zones';
 import { AttemptTimeline } from './AttemptTimeline';
 import { LogView } from './LogView';
@@ -139,8 +140,23 @@ function Outcome({ execution }: { execution: Execution }) {
     );
 }
 
-function ExecutionPage({ execution, reload }: { execution: Execution; reload: () => void }) {
+// Of an attempt: as its task says, else as the scheduler is set. Steps name theirs in their workflow.
+function useLimit(execution: Execution, task: Task | undefined): string | undefined {
     const { t } = useI18n();
+    const defaults = useDefaults();
+    if (!task || execution.parent_id || task.steps) return undefined;
+    return limitText(task) ?? (defaults && t('form.unless', { value: defaults.timeout }));
+}
+
+interface PageProps {
+    execution: Execution;
+    task: Task | undefined;
+    reload: () => void;
+}
+
+function ExecutionPage({ execution, task, reload }: PageProps) {
+    const { t } = useI18n();
+    const limit = useLimit(execution, task);
     const running = !isFinished(execution.status);
     const ofSteps = isRun(execution);
     const percent = execution.progress?.percent;
@@ -198,6 +214,7 @@ function ExecutionPage({ execution, reload }: { execution: Execution; reload: ()
                         <Field label={t('execution.total')}>
                             <Took from={execution.created_at} to={execution.finished_at} />
                         </Field>
+                        {limit && <Field label={t('task.timeout')}>{limit}</Field>}
                         <Field label={t('execution.due')}>
                             <Moment at={execution.scheduled_at} />
                         </Field>
@@ -248,18 +265,15 @@ function ExecutionOf({ id }: { id: string }) {
         concerns: (event) => event.execution_id === id,
         everyMs: running ? followMs : lookMs,
     });
-    const recurring = execution.data && execution.data.origin !== 'once' ? execution.data.task_id : '';
-    const { zone } = usePreferences();
-    const task = useData((signal) => api.task(recurring, signal), [recurring], {
-        paused: zone !== 'task' || !recurring,
-    });
+    const of = execution.data?.task_id ?? '';
+    const task = useData((signal) => api.task(of, signal), [of], { paused: !of });
     const status = execution.data?.status;
     useEffect(() => setRunning(status === 'running'), [status]);
     return (
         <Loaded of={execution}>
             {(data) => (
-                <TaskZone value={task.data && zoneOf(task.data)}>
-                    <ExecutionPage execution={data} reload={execution.reload} />
+                <TaskZone value={data.origin !== 'once' && task.data ? zoneOf(task.data) : undefined}>
+                    <ExecutionPage execution={data} task={task.data} reload={execution.reload} />
                 </TaskZone>
             )}
         </Loaded>

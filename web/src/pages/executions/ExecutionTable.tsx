@@ -33,6 +33,10 @@ function useColumns(ofOneTask: boolean): TableProps<Execution>['columns'] {
                     >
                         {ofOneTask ? <code>{execution.id}</code> : execution.task_name}
                     </Link>
+                    {/* A phone has no room for columns of them. */}
+                    <span className="muted small phone-only" data-testid="when">
+                        <Ago at={execution.created_at} /> · <RunTime execution={execution} />
+                    </span>
                     {execution.step && <span className="muted small">{partText(execution, t)}</span>}
                     {!ofOneTask && !execution.step && <code className="muted small">{execution.id}</code>}
                 </div>

@@ -3,8 +3,10 @@ import { CloseCircleOutlined, DownOutlined, RedoOutlined } from '@ant-design/ico
 import { Button, Card, Dropdown } from 'antd';
 import { useState } from 'react';
 import { type SetURLSearchParams, useLocation, useSearchParams } from 'react-router-dom';
-import { type ExecutionFilter, isFinished } from '../../api/client';
+import { type ExecutionFilter, isFinished, withQuery } from '../../api/client';
 import type { Execution } from '../../api/types';
+import { CopyMenu } from '../../components/CopyMenu';
+import { cliLine } from '../../components/copyLines';
 import { NewRows } from '../../components/NewRows';
 import { PageHeader } from '../../components/PageHeader';
 import { Loaded } from '../../components/States';
@@ -12,7 +14,7 @@ import { formatTime } from '../../format';
 import { useMay } from '../../hooks/useMe';
 import { useI18n } from '../../i18n';
 import { ExecutionTable } from './ExecutionTable';
-import { filterOf, Filters } from './Filters';
+import { filterOf, Filters, flagsOf } from './Filters';
 import { StateTabs } from './StateTabs';
 import { useBulk } from './useBulk';
 import { useExecutionList } from './useExecutionList';
@@ -63,31 +65,42 @@ export default function Executions() {
                 title={t('nav.executions')}
                 about={t('execution.about')}
                 actions={
-                    <Dropdown
-                        disabled={!may('operator')}
-                        trigger={['click']}
-                        menu={{
-                            items: [
+                    <>
+                        <CopyMenu
+                            lines={[
                                 {
-                                    key: 'retry',
-                                    icon: <RedoOutlined />,
-                                    label: t('bulk.retryAll'),
-                                    onClick: () => void bulk.retryMatching(filter),
+                                    label: t('copy.show'),
+                                    call: { method: 'GET', path: withQuery('executions', { ...filter }) },
+                                    cli: cliLine('list', ...flagsOf(filter)),
                                 },
-                                {
-                                    key: 'cancel',
-                                    danger: true,
-                                    icon: <CloseCircleOutlined />,
-                                    label: t('bulk.cancelAll'),
-                                    onClick: () => void bulk.cancelMatching(filter),
-                                },
-                            ],
-                        }}
-                    >
-                        <Button>
-                            {filtered ? t('bulk.allMatching') : t('bulk.all')} <DownOutlined />
-                        </Button>
-                    </Dropdown>
+                            ]}
+                        />
+                        <Dropdown
+                            disabled={!may('operator')}
+                            trigger={['click']}
+                            menu={{
+                                items: [
+                                    {
+                                        key: 'retry',
+                                        icon: <RedoOutlined />,
+                                        label: t('bulk.retryAll'),
+                                        onClick: () => void bulk.retryMatching(filter),
+                                    },
+                                    {
+                                        key: 'cancel',
+                                        danger: true,
+                                        icon: <CloseCircleOutlined />,
+                                        label: t('bulk.cancelAll'),
+                                        onClick: () => void bulk.cancelMatching(filter),
+                                    },
+                                ],
+                            }}
+                        >
+                            <Button>
+                                {filtered ? t('bulk.allMatching') : t('bulk.all')} <DownOutlined />
+                            </Button>
+                        </Dropdown>
+                    </>
                 }
             />
             <Card className="card-table">

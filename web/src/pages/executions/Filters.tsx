@@ -30,6 +30,23 @@ export function filterOf(query: URLSearchParams): ExecutionFilter {
     return filter;
 }
 
+const flags: Record<(typeof filterKeys)[number], string> = {
+    status: '--status',
+    task_id: '--task',
+    parent_id: '--parent',
+    type: '--type',
+    queue: '--queue',
+    worker_id: '--worker',
+    search: '--search',
+    metadata: '--metadata',
+    from: '--since',
+    to: '--until',
+};
+
+// The filter as `takt list` takes it.
+export const flagsOf = (filter: ExecutionFilter): string[] =>
+    filterKeys.flatMap((key) => (filter[key] ? [flags[key], filter[key]] : []));
+
 interface Props {
     filter: ExecutionFilter;
     onChange: (filter: ExecutionFilter) => void;

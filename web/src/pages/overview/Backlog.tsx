@@ -8,7 +8,7 @@ import { EmptyNote, Loaded } from '../../components/States';
 import { formatMs, formatNumber } from '../../format';
 import { type Data, useData } from '../../hooks/useData';
 import { usePalette } from '../../hooks/usePalette';
-import { useI18n } from '../../i18n';
+import { type Translate, useI18n } from '../../i18n';
 import { explanationText } from '../../i18n/said';
 
 const shownMax = 6;
@@ -17,6 +17,7 @@ interface Bar {
     key: string;
     name: string;
     value: number;
+    later?: number; // Not ready: shown paler, behind what is.
     detail: string;
     to: string;
     colour: string;
@@ -25,7 +26,8 @@ interface Bar {
 
 function BarList({ bars }: { bars: Bar[] }) {
     const { locale } = useI18n();
-    const most = Math.max(1, ...bars.map((bar) => bar.value));
+    const most = Math.max(1, ...bars.map(({ value, later = 0 }) => value + later));
+    const share = (value: number) => ({ width: `${(100 * value) / most}%` });
     return (
         <ul className="rows">
             {bars.map((bar) => (
@@ -34,10 +36,8 @@ function BarList({ bars }: { bars: Bar[] }) {
                         {bar.name}
                     </Link>
                     <div className="load-track grow">
-                        <div
-                            className="load-fill"
-                            style={{ width: `${(100 * bar.value) / most}%`, background: bar.colour }}
-                        />
+                        <div className="load-fill" style={{ ...share(bar.value), background: bar.colour }} />
+                        <div className="load-fill later-fill" style={share(bar.later ?? 0)} />
                     </div>
                     <b className="number backlog-count">{formatNumber(bar.value, locale)}</b>
                     <span className="muted small backlog-detail">{bar.detail}</span>
@@ -51,8 +51,9 @@ function BarList({ bars }: { bars: Bar[] }) {
 // Long enough that somebody asks why.
 const stuckSeconds = 10;
 
+// Of a paused one the row itself says why.
 const isStuck = ({ paused, working, oldest_wait_seconds: wait }: Queue): boolean =>
-    paused || (working === 0 && (wait ?? 0) > stuckSeconds);
+    !paused && working === 0 && (wait ?? 0) > stuckSeconds;
 
 function QueueWhy({ name }: { name: string }) {
     const { t, locale } = useI18n();
@@ -68,25 +69,34 @@ function QueueWhy({ name }: { name: string }) {
     );
 }
 
+// What is not ready: of a paused queue everything; else what is for later, for a retry, or held back by a limit.
+function detailOf({ paused, waiting, ready, oldest_wait_seconds: wait }: Queue, t: Translate): string {
+    if (paused) return t('queue.pausedWith', { count: waiting });
+    const parts = [
+        waiting > ready && t('queue.later', { count: waiting - ready }),
+        wait !== null && t('queue.oldest', { time: formatMs(wait * 1_000) }),
+    ];
+    return parts.filter(Boolean).join(' · ');
+}
+
 function ByQueue({ queues }: { queues: Queue[] }) {
     const { t } = useI18n();
     const palette = usePalette();
     const bars = queues
+        // A leader that is older than this page tells no difference.
+        .map((queue) => ({ ...queue, ready: (queue.ready as number | undefined) ?? queue.waiting }))
         .filter(({ waiting }) => waiting > 0)
         .sort((a, b) => b.waiting - a.waiting)
         .slice(0, shownMax)
         .map((queue) => ({
             key: queue.name,
             name: queue.name,
-            value: queue.waiting,
-            detail: queue.paused
-                ? t('queue.paused')
-                : queue.oldest_wait_seconds === null
-                  ? ''
-                  : t('queue.oldest', { time: formatMs(queue.oldest_wait_seconds * 1_000) }),
+            value: queue.ready,
+            later: queue.waiting - queue.ready,
+            detail: detailOf(queue, t),
             to: `/queues/${encodeURIComponent(queue.name)}`,
             why: queue.waiting > 0 && isStuck(queue) ? <QueueWhy name={queue.name} /> : undefined,
-            colour: queue.paused ? palette.status.skipped : palette.accent,
+            colour: palette.accent,
         }));
     return <BarList bars={bars} />;
 }

@@ -38,11 +38,14 @@ export function Fleet() {
                                             {worker.name}
                                         </Link>
                                         <LoadBar
+                                            wanted
                                             share={worker.running / worker.capacity}
                                             label={`${worker.running}/${worker.capacity}`}
                                             title={t('worker.slots')}
                                         />
-                                        <WorkerTag status={worker.status} />
+                                        <span className="fleet-state">
+                                            <WorkerTag status={worker.status} />
+                                        </span>
                                     </li>
                                 ))}
                         </ul>

@@ -41,6 +41,15 @@ function workersDetail(metrics: Metrics, t: Translate): string {
     return t('overview.allOnline');
 }
 
+// Of what waits: how much a worker could begin at once. The rest is for later, in a paused queue, or held back.
+function waitingDetail(metrics: Metrics, t: Translate): string {
+    const ready = metrics.tasks_ready.reduce((sum, count) => sum + count, 0);
+    const retrying = metrics.tasks_retrying;
+    return retrying > 0
+        ? t('overview.readyRetrying', { ready, retrying })
+        : t('overview.ready', { count: ready });
+}
+
 export function Numbers({ metrics, series }: { metrics: Metrics; series: LiveSeries }) {
     const { t, locale } = useI18n();
     const palette = usePalette();
@@ -74,11 +83,7 @@ export function Numbers({ metrics, series }: { metrics: Metrics; series: LiveSer
             <Stat
                 label={t('overview.waiting')}
                 value={formatNumber(waiting, locale)}
-                detail={
-                    metrics.tasks_retrying > 0
-                        ? t('overview.retrying', { count: metrics.tasks_retrying })
-                        : t('overview.noneRetrying')
-                }
+                detail={waitingDetail(metrics, t)}
                 to="/executions?status=pending,scheduled,retrying"
             />
             <Stat

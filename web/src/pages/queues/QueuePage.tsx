@@ -1,5 +1,5 @@
 // One queue: how much waits and why, who serves it, and which tasks use it.
-import { CaretRightOutlined, ControlOutlined, PauseOutlined } from '@ant-design/icons';
+import { CaretRightOutlined, CloseCircleOutlined, ControlOutlined, PauseOutlined } from '@ant-design/icons';
 import { Card, Table } from 'antd';
 import { useEffect, useMemo, useState } from 'react';
 import { Link, useParams } from 'react-router-dom';
@@ -8,6 +8,8 @@ import type { Queue, Worker } from '../../api/types';
 import { ActButton } from '../../components/ActButton';
 import { Chart } from '../../components/Chart';
 import { timeChart } from '../../components/chartOptions';
+import { CopyMenu } from '../../components/CopyMenu';
+import { cliLine } from '../../components/copyLines';
 import { Explained } from '../../components/Explained';
 import { PageHeader } from '../../components/PageHeader';
 import { Stat } from '../../components/Stat';
@@ -19,6 +21,7 @@ import { usePalette } from '../../hooks/usePalette';
 import { usePreferences } from '../../hooks/usePreferences';
 import { useI18n } from '../../i18n';
 import { ExecutionTable } from '../executions/ExecutionTable';
+import { useBulk } from '../executions/useBulk';
 import { LimitsDialog } from './LimitsDialog';
 import { useQueueActions } from './useQueueActions';
 
@@ -81,6 +84,7 @@ function Numbers({ queue }: { queue: Queue }) {
             <Stat
                 label={t('queue.waiting')}
                 value={formatNumber(queue.waiting, locale)}
+                detail={t('overview.ready', { count: queue.ready })}
                 to={`/executions?queue=${encodeURIComponent(queue.name)}&status=pending,retrying`}
             />
             <Stat
@@ -178,11 +182,34 @@ function ItsTasks({ queue }: { queue: string }) {
     );
 }
 
+function QueueCopy({ queue: { name, paused } }: { queue: Queue }) {
+    const { t } = useI18n();
+    const path = `queues/${encodeURIComponent(name)}`;
+    const turn = paused ? 'resume' : 'pause';
+    return (
+        <CopyMenu
+            lines={[
+                {
+                    label: t('copy.show'),
+                    call: { method: 'GET', path },
+                    cli: cliLine('queues', 'get', name),
+                },
+                {
+                    label: t(`action.${turn}`),
+                    call: { method: 'POST', path: `${path}/${turn}` },
+                    cli: cliLine('queues', turn, name),
+                },
+            ]}
+        />
+    );
+}
+
 function Present({ queue, reload }: { queue: Queue; reload: () => void }) {
     const { t } = useI18n();
     const palette = usePalette();
     const [limiting, setLimiting] = useState(false);
     const { pause, resume } = useQueueActions(reload);
+    const { cancelMatching } = useBulk(reload);
     const why = useData(
         (signal) => api.explainQueue(queue.name, signal),
         [queue.name, queue.paused, queue.waiting > 0],
@@ -205,6 +232,18 @@ function Present({ queue, reload }: { queue: Queue; reload: () => void }) {
                         <ActButton icon={<ControlOutlined />} onClick={() => setLimiting(true)}>
                             {t('queue.limits')}
                         </ActButton>
+                        <QueueCopy queue={queue} />
+                        {queue.waiting > 0 && (
+                            <ActButton
+                                danger
+                                icon={<CloseCircleOutlined />}
+                                onClick={() =>
+                                    void cancelMatching({ queue: queue.name, status: 'pending,retrying' })
+                                }
+                            >
+                                {t('queuePage.cancelWaiting')}
+                            </ActButton>
+                        )}
                         {queue.paused ? (
                             <ActButton icon={<CaretRightOutlined />} onClick={() => void resume(queue)}>
                                 {t('action.resume')}

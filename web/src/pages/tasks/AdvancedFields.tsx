@@ -3,6 +3,7 @@ import { Checkbox, Form, type FormInstance, Input, InputNumber, Select } from 'a
 import type { ReactNode } from 'react';
 import { api } from '../../api/client';
 import { useData } from '../../hooks/useData';
+import { useDefaults } from '../../hooks/useDefaults';
 import { useI18n } from '../../i18n';
 import { pairsRule } from './fieldTexts';
 import { recurringKinds } from './schedule';
@@ -11,8 +12,6 @@ import type { TaskAnswers } from './taskFields';
 const modes = ['sequential', 'parallel', 'skip', 'replace'] as const;
 const misfires = ['fire_once', 'fire_all', 'skip'] as const;
 const whole = { style: { width: '100%' } };
-// As docs/configuration.md has them; what is configured otherwise no address tells.
-const usual = { retries: '3', retryDelay: '10s', backoff: '2', delayMax: '1h', jitter: '0.1', timeout: '5m' };
 
 function Part({ title, children }: { title: string; children: ReactNode }) {
     return (
@@ -25,7 +24,10 @@ function Part({ title, children }: { title: string; children: ReactNode }) {
 
 function FailureFields() {
     const { t } = useI18n();
-    const unless = (value: string) => t('form.unless', { value });
+    const defaults = useDefaults();
+    const retry = defaults?.retry_policy;
+    const unless = (value: string | number | undefined) =>
+        value === undefined ? undefined : t('form.unless', { value });
     return (
         <Part title={t('task.part.failure')}>
             <Form.Item name="max_retry" label={t('task.maxRetry')}>
@@ -33,24 +35,24 @@ function FailureFields() {
                     min={0}
                     max={10_000}
                     precision={0}
-                    placeholder={unless(usual.retries)}
+                    placeholder={unless(retry?.max_retries)}
                     {...whole}
                 />
             </Form.Item>
             <Form.Item name="retry_delay" label={t('task.retryDelay')} extra={t('form.duration')}>
-                <Input placeholder={unless(usual.retryDelay)} />
+                <Input placeholder={unless(retry?.delay)} />
             </Form.Item>
             <Form.Item name="retry_backoff" label={t('task.backoff')} extra={t('task.backoffHelp')}>
-                <InputNumber min={1} step={0.5} placeholder={unless(usual.backoff)} {...whole} />
+                <InputNumber min={1} step={0.5} placeholder={unless(retry?.backoff_rate)} {...whole} />
             </Form.Item>
             <Form.Item name="retry_delay_max" label={t('task.delayMax')} extra={t('form.duration')}>
-                <Input placeholder={unless(usual.delayMax)} />
+                <Input placeholder={unless(retry?.delay_max)} />
             </Form.Item>
             <Form.Item name="retry_jitter" label={t('task.spread')} extra={t('task.spreadHelp')}>
-                <InputNumber min={0} max={1} step={0.1} placeholder={unless(usual.jitter)} {...whole} />
+                <InputNumber min={0} max={1} step={0.1} placeholder={unless(retry?.jitter)} {...whole} />
             </Form.Item>
             <Form.Item name="timeout_seconds" label={t('task.timeout')} extra={t('form.duration')}>
-                <Input placeholder={unless(usual.timeout)} />
+                <Input placeholder={unless(defaults?.timeout)} />
             </Form.Item>
             <Form.Item name="expires_after" label={t('task.expires')} extra={t('form.duration')}>
                 <Input placeholder={t('form.never')} />
@@ -112,7 +114,7 @@ function PlaceFields() {
             <Form.Item name="load_balance_strategy" label={t('settings.strategy')}>
                 <Select
                     allowClear
-                    placeholder={strategy.data?.strategy ?? t('form.default')}
+                    placeholder={strategy.data && t('form.unless', { value: strategy.data.strategy })}
                     options={strategy.data?.available.map((value) => ({ value }))}
                 />
             </Form.Item>

@@ -1,13 +1,12 @@
 // What was said of a task beside its schedule: every field that has a value, and what counts where none has.
 import { Tag } from 'antd';
 import type { ReactNode } from 'react';
-import { api } from '../../api/client';
 import type { Task } from '../../api/types';
 import { Field } from '../../components/Field';
 import { Moment } from '../../components/Time';
-import { useData } from '../../hooks/useData';
+import { useDefaults } from '../../hooks/useDefaults';
 import { type TextKey, useI18n } from '../../i18n';
-import { locksText } from './fieldTexts';
+import { limitText, locksText } from './fieldTexts';
 
 const Pairs = ({ pairs }: { pairs: Record<string, string> }) => (
     <>
@@ -21,21 +20,21 @@ const some = (pairs: Record<string, string> | undefined): boolean => Object.keys
 
 export function GivenFields({ task }: { task: Task }) {
     const { t } = useI18n();
-    const unless = (value: string) => <span className="muted">{t('form.unless', { value })}</span>;
-    const strategy = useData((signal) => api.strategy(signal), []);
-    const standard = strategy.data?.strategy;
+    const defaults = useDefaults();
+    const unless = (value: string | number | undefined) =>
+        value !== undefined && <span className="muted">{t('form.unless', { value })}</span>;
     const retry = task.retry_policy;
     const rows: [TextKey, ReactNode][] = [
-        ['task.maxRetry', task.max_retry ?? unless('3')],
-        ['task.retryDelay', retry?.delay],
+        ['task.maxRetry', task.max_retry ?? unless(defaults?.retry_policy.max_retries)],
+        ['task.retryDelay', retry?.delay ?? unless(defaults?.retry_policy.delay)],
         ['task.backoff', retry && `× ${retry.backoff_rate}`],
         ['task.delayMax', retry?.delay_max],
-        ['task.timeout', task.timeout_seconds === undefined ? unless('5m') : `${task.timeout_seconds} s`],
+        ['task.timeout', limitText(task) ?? unless(defaults?.timeout)],
         ['task.expires', task.expires_after],
         ['task.backlog', task.backlog_max],
         ['task.misfiresMax', task.misfires_max],
         ['task.deadline', task.start_deadline],
-        ['settings.strategy', task.load_balance_strategy ?? (standard && unless(standard))],
+        ['settings.strategy', task.load_balance_strategy ?? unless(defaults?.strategy)],
         ['task.executor', task.executor],
         ['task.labels', some(task.labels) && <Pairs pairs={task.labels ?? {}} />],
         ['task.metadata', some(task.metadata) && <Pairs pairs={task.metadata ?? {}} />],

@@ -34,9 +34,10 @@ interface Props {
     onSaved: (task: Task) => void;
 }
 
-// Enter chooses what is offered; it does not send the form at the same time.
+// Enter chooses what is offered; it does not send the form at the same time. At Escape a browser would empty the
+// field, which is one of search to it.
 const chooseOnly = (event: KeyboardEvent) => {
-    if (event.key === 'Enter') event.preventDefault();
+    if (event.key === 'Enter' || event.key === 'Escape') event.preventDefault();
 };
 // Escape closes what is offered, not the form; and what is typed stays.
 const closeOnly = (event: KeyboardEvent) => {

@@ -1,7 +1,8 @@
 // Values of a task as a person writes them in one line, and back.
 import type { FormRule } from 'antd';
 import type { JsonText } from '../../api/json';
-import type { TaskFields } from '../../api/types';
+import type { Task, TaskFields } from '../../api/types';
+import { formatMs } from '../../format';
 import type { Translate } from '../../i18n';
 
 // Empty text is no value; the rest must be JSON, which the form has checked.
@@ -54,6 +55,10 @@ export const locksText = (locks: TaskFields['locks']): string =>
             typeof lock === 'string' ? lock : `${lock.name}${lock.permits ? `=${lock.permits}` : ''}`,
         )
         .join(', ');
+
+// The time limit that a task itself names.
+export const limitText = ({ timeout_seconds }: Pick<Task, 'timeout_seconds'>): string | undefined =>
+    timeout_seconds === undefined ? undefined : formatMs(timeout_seconds * 1_000);
 
 export const asText = (value: string | number | undefined | null): string | undefined =>
     value === undefined || value === null ? undefined : String(value);

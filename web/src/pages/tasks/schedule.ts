@@ -1,5 +1,6 @@
 // How a task's schedule is written in a form, and in words.
 import type { TaskFields } from '../../api/types';
+import { formatSpan } from '../../format';
 import type { Translate } from '../../i18n';
 
 export const kinds = ['cron', 'interval', 'interval_after_end', 'now', 'run_at', 'delay'] as const;
@@ -17,7 +18,7 @@ export function kindOf(task: Partial<TaskFields>): Kind {
 
 export const isRecurring = (task: Partial<TaskFields>): boolean => recurringKinds.includes(kindOf(task));
 
-// In one line: "0 2 * * *", "every 90s".
+// In one line: "0 2 * * *", "every 90 s".
 export function scheduleText(task: Partial<TaskFields>, t: Translate): string {
     switch (kindOf(task)) {
         case 'cron':
@@ -25,9 +26,9 @@ export function scheduleText(task: Partial<TaskFields>, t: Translate): string {
                 ? `${task.cron_expression} (${task.timezone})`
                 : (task.cron_expression ?? '');
         case 'interval':
-            return t('schedule.every', { time: String(task.interval) });
+            return t('schedule.every', { time: formatSpan(String(task.interval)) });
         case 'interval_after_end':
-            return t('schedule.afterEnd', { time: String(task.interval_after_end) });
+            return t('schedule.afterEnd', { time: formatSpan(String(task.interval_after_end)) });
         default:
             return t('schedule.once');
     }

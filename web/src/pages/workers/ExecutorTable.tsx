@@ -3,6 +3,7 @@ import { DownOutlined } from '@ant-design/icons';
 import { Button, Dropdown, Table, type TableProps, Tag } from 'antd';
 import { api } from '../../api/client';
 import type { Executor } from '../../api/types';
+import { ReasonField } from '../../components/ReasonField';
 import { EmptyNote } from '../../components/States';
 import { Badge } from '../../components/StatusTag';
 import { useAct } from '../../hooks/useAct';
@@ -18,20 +19,24 @@ interface Props {
 function Actions({ executor, changed }: { executor: Executor; changed: () => void }) {
     const { t } = useI18n();
     const { act, confirm } = useAct();
-    const become = async (status: 'online' | 'maintenance' | 'offline') => {
-        const call = () => api.setExecutorStatus(executor.id, status, t('worker.byConsole'));
+    const become = async (status: 'online' | 'maintenance' | 'offline', reason = '') => {
+        const call = () => api.setExecutorStatus(executor.id, status, reason);
         if (await act(t('executor.became', { name: executor.name, status: t(`worker.${status}`) }), call))
             changed();
     };
-    const ask = (status: 'maintenance' | 'offline') =>
+    const ask = (status: 'maintenance' | 'offline') => {
+        let reason = '';
         confirm(
             {
                 title: t(`executor.${status}Title`, { name: executor.name }),
-                what: t(`executor.${status}What`),
+                what: (
+                    <ReasonField what={t(`executor.${status}What`)} onChange={(typed) => (reason = typed)} />
+                ),
                 ok: t(`executor.${status}`),
             },
-            () => become(status),
+            () => become(status, reason),
         );
+    };
     const remove = () =>
         confirm(
             {

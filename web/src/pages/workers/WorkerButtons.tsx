@@ -3,6 +3,7 @@ import { CaretRightOutlined, DeleteOutlined, PauseCircleOutlined } from '@ant-de
 import { api } from '../../api/client';
 import type { Worker } from '../../api/types';
 import { ActButton } from '../../components/ActButton';
+import { ReasonField } from '../../components/ReasonField';
 import { RowButton } from '../../components/RowButton';
 import { useAct } from '../../hooks/useAct';
 import { useI18n } from '../../i18n';
@@ -10,22 +11,24 @@ import { useI18n } from '../../i18n';
 export function WorkerButtons({ worker, changed }: { worker: Worker; changed: () => void }) {
     const { t } = useI18n();
     const { act, confirm } = useAct();
-    const drain = () =>
+    const drain = () => {
+        let reason = '';
         confirm(
             {
                 title: t('worker.drainTitle', { name: worker.name }),
-                what: t('worker.drainWhat'),
+                what: <ReasonField what={t('worker.drainWhat')} onChange={(typed) => (reason = typed)} />,
                 ok: t('worker.drain'),
             },
             async () => {
                 if (
                     await act(t('worker.drained', { name: worker.name }), () =>
-                        api.drainWorker(worker.id, t('worker.byConsole')),
+                        api.drainWorker(worker.id, reason),
                     )
                 )
                     changed();
             },
         );
+    };
     const resume = async () => {
         if (await act(t('worker.resumed', { name: worker.name }), () => api.resumeWorker(worker.id)))
             changed();

@@ -12,13 +12,16 @@ export function Share({ of, title }: { of: number | undefined; title: string }) 
     return <LoadBar share={of} label={formatPercent(of, 0)} title={title} />;
 }
 
-// A leader that has just begun has heard of nobody: what is stored says when a worker joined, not more.
-export function Seen({ worker }: { worker: Pick<Worker, 'status' | 'connected' | 'seen_at'> }) {
+// A leader that has just begun has heard of nobody, and nobody stores every sign of life.
+export function Seen({ worker }: { worker: Pick<Worker, 'status' | 'seen_at'> }) {
     const { t } = useI18n();
-    if (worker.connected || worker.status === 'offline') return <Ago at={worker.seen_at} />;
+    if (worker.seen_at) return <Ago at={worker.seen_at} />;
+    const offline = worker.status === 'offline';
     return (
-        <Tooltip title={t('worker.notHeardText')}>
-            <span className="warned nowrap">{t('worker.notHeard')}</span>
+        <Tooltip title={t(offline ? 'worker.unheardText' : 'worker.notHeardText')}>
+            <span className={offline ? 'muted nowrap' : 'warned nowrap'}>
+                {t(offline ? 'worker.unheard' : 'worker.notHeard')}
+            </span>
         </Tooltip>
     );
 }

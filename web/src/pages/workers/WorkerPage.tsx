@@ -4,6 +4,8 @@ import { Card } from 'antd';
 import { Link, useParams } from 'react-router-dom';
 import { api } from '../../api/client';
 import type { Worker } from '../../api/types';
+import { CopyMenu } from '../../components/CopyMenu';
+import { cliLine } from '../../components/copyLines';
 import { Explained } from '../../components/Explained';
 import { PageHeader } from '../../components/PageHeader';
 import { Stat } from '../../components/Stat';
@@ -107,6 +109,8 @@ function Runs({ worker }: { worker: string }) {
 }
 
 function Present({ worker, reload }: { worker: Worker; reload: () => void }) {
+    const { t } = useI18n();
+    const path = `workers/${encodeURIComponent(worker.id)}`;
     const why = useData((signal) => api.explainWorker(worker.id, signal), [worker.id, worker.status], {
         topics: ['worker', 'queue'],
         everyMs: 5_000,
@@ -121,7 +125,25 @@ function Present({ worker, reload }: { worker: Worker; reload: () => void }) {
                         <WorkerTag status={worker.status} /> <code>{worker.id}</code>
                     </span>
                 }
-                actions={<WorkerButtons worker={worker} changed={reload} />}
+                actions={
+                    <>
+                        <CopyMenu
+                            lines={[
+                                {
+                                    label: t('copy.show'),
+                                    call: { method: 'GET', path },
+                                    cli: cliLine('workers', 'get', worker.id),
+                                },
+                                {
+                                    label: t('worker.drain'),
+                                    call: { method: 'POST', path: `${path}/drain` },
+                                    cli: cliLine('workers', 'drain', worker.id),
+                                },
+                            ]}
+                        />
+                        <WorkerButtons worker={worker} changed={reload} />
+                    </>
+                }
             />
             <Explained of={why} quiet={quiet} />
             <Numbers worker={worker} />

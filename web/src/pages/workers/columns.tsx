@@ -4,7 +4,17 @@ import type { Executor, Worker } from '../../api/types';
 import { LoadBar } from '../../components/LoadBar';
 import { WorkerTag } from '../../components/StatusTag';
 import { Ago } from '../../components/Time';
-import { useI18n } from '../../i18n';
+import { type Translate, useI18n } from '../../i18n';
+
+// What the scheduler itself says of one that it lost; the rest are an operator's words.
+const lostByLease = 'not heard of for longer than its lease';
+
+function aboutStatus({ status, status_reason, running }: Worker | Executor, t: Translate): string {
+    const reason = status_reason === lostByLease ? t('worker.lostByLease') : status_reason;
+    const left =
+        status === 'draining' || status === 'maintenance' ? t('worker.left', { count: running }) : '';
+    return [left, reason].filter(Boolean).join(' · ');
+}
 
 export function useCommonColumns<T extends Worker | Executor>(): Record<
     'status' | 'load' | 'seen',
@@ -14,17 +24,25 @@ export function useCommonColumns<T extends Worker | Executor>(): Record<
     return {
         status: {
             title: t('execution.status'),
-            render: (_, { status, status_reason }) => (
-                <div className="two-lines">
-                    <WorkerTag status={status} />
-                    {status_reason && <span className="muted small clip">{status_reason}</span>}
-                </div>
-            ),
+            render: (_, worker) => {
+                const about = aboutStatus(worker, t);
+                return (
+                    <div className="two-lines">
+                        <WorkerTag status={worker.status} />
+                        {about && (
+                            <span className="muted small clip" title={about}>
+                                {about}
+                            </span>
+                        )}
+                    </div>
+                );
+            },
         },
         load: {
             title: t('worker.load'),
             render: (_, { running, capacity }) => (
                 <LoadBar
+                    wanted
                     share={running / capacity}
                     label={`${running}/${capacity}`}
                     title={t('worker.slots')}
