@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <set>
 
 #include "alerts/split_list.h"
 #include "base/id.h"
@@ -11,8 +12,8 @@
 namespace takt::internal {
 namespace {
 
-std::unexpected<Error> BadChannel(std::string detail) {
-    return Fail(ErrorCode::kInvalid, "alerts.channels: " + std::move(detail), "alerts.channels");
+std::unexpected<Error> Unfit(std::string_view field, std::string why) {
+    return Fail(ErrorCode::kInvalid, std::string(field) + " " + std::move(why), std::string(field));
 }
 
 constexpr std::array<std::string_view, 3> kKinds = {"log", "webhook", "email"};
@@ -44,13 +45,13 @@ bool IsMailAddress(std::string_view text) {
            });
 }
 
-Result<std::string> Secret(const std::string& text) {
+Result<std::string> Secret(std::string_view field, const std::string& text) {
     constexpr std::string_view kEnvironment = "env:";
     if (!text.starts_with(kEnvironment)) return text;
     const std::string name = text.substr(kEnvironment.size());
     const char* value = std::getenv(name.c_str());
-    if (!value || !*value) return BadChannel("the environment variable " + name + " is not set");
-    return std::string(value);
+    if (value && *value) return std::string(value);
+    return Unfit(field, "is read from the environment variable " + name + ", which is not set");
 }
 
 Result<void> SetChannelField(Channel& channel, std::string_view field, const std::string& text) {
@@ -58,16 +59,16 @@ Result<void> SetChannelField(Channel& channel, std::string_view field, const std
         channel.name = text;
     } else if (field == "kind") {
         const auto kind = ParseChannelKind(text);
-        if (!kind) return BadChannel("kind must be log, webhook or email");
+        if (!kind) return Unfit(field, "must be log, webhook or email");
         channel.kind = *kind;
     } else if (field == "url") {
         channel.url = text;
     } else if (field == "template") {
         const auto format = ParseWebhookFormat(text);
-        if (!format) return BadChannel("template must be json, dingtalk, feishu or slack");
+        if (!format) return Unfit(field, "must be json, dingtalk, feishu or slack");
         channel.format = *format;
     } else if (field == "secret" || field == "password") {
-        auto secret = Secret(text);
+        auto secret = Secret(field, text);
         if (!secret) return std::unexpected(secret.error());
         (field == "secret" ? channel.secret : channel.password) = std::move(*secret);
     } else if (field == "user") {
@@ -79,49 +80,51 @@ Result<void> SetChannelField(Channel& channel, std::string_view field, const std
     } else if (field == "ca_file") {
         channel.ca_file = text;
     } else if (field == "require_tls") {
-        if (text != "true" && text != "false")
-            return BadChannel("require_tls must be true or false");
+        if (text != "true" && text != "false") return Unfit(field, "must be true or false");
         channel.require_tls = text == "true";
     } else {
-        return BadChannel(
-            "a channel has no field '" + std::string(field) +
-            "': name, kind, url, template, secret, user, password, from, to, ca_file, "
-            "require_tls");
+        return Unfit(field,
+                     "is no field of a channel: name, kind, url, template, secret, user, password, "
+                     "from, to, ca_file, require_tls");
     }
     return {};
 }
 
-std::unexpected<Error> Unfit(std::string_view field, std::string why) {
-    return Fail(ErrorCode::kInvalid, std::string(field) + " " + std::move(why), std::string(field));
+// All that is wrong with it, at most one of each field.
+std::vector<Error> MistakesOf(const Channel& channel) {
+    std::vector<Error> wrong;
+    const auto require = [&](bool good, std::string_view field, std::string why) {
+        if (!good) wrong.push_back(Unfit(field, std::move(why)).error());
+        return good;
+    };
+    require(IsValidId(channel.name), "name", "must be 1 to 64 characters of A-Z a-z 0-9 . _ ~ -");
+    if (channel.kind == ChannelKind::kWebhook) {
+        const bool http = channel.url.starts_with("http://") || channel.url.starts_with("https://");
+        if (require(http, "url", "must begin with http:// or https://")) {
+            const auto url = ParseUrl(channel.url);
+            require(url.has_value(), "url", url ? "" : url.error().detail);
+        }
+    }
+    if (channel.kind == ChannelKind::kEmail) {
+        require(ParseMailUrl(channel.url).has_value(), "url",
+                "must be such as smtp://mail.example.com:587 or smtps://…:465");
+        require(IsMailAddress(channel.from), "from", "must be an address");
+        require(!channel.to.empty() && channel.to.size() <= 50 &&
+                    std::ranges::all_of(channel.to, IsMailAddress),
+                "to", "must be 1 to 50 addresses");
+        require(channel.user.empty() == channel.password.empty(),
+                channel.user.empty() ? "user" : "password",
+                "is missing: give both user and password, or neither");
+    }
+    return wrong;
 }
 
 }  // namespace
 
 Result<void> CheckChannel(const Channel& channel) {
-    if (!IsValidId(channel.name)) {
-        return Unfit("name", "must be 1 to 64 characters of A-Z a-z 0-9 . _ ~ -");
-    }
-    if (channel.kind == ChannelKind::kWebhook) {
-        if (!channel.url.starts_with("http://") && !channel.url.starts_with("https://")) {
-            return Unfit("url", "must begin with http:// or https://");
-        }
-        if (auto url = ParseUrl(channel.url); !url) return Unfit("url", url.error().detail);
-    }
-    if (channel.kind == ChannelKind::kEmail) {
-        if (!ParseMailUrl(channel.url)) {
-            return Unfit("url", "must be such as smtp://mail.example.com:587 or smtps://…:465");
-        }
-        if (!IsMailAddress(channel.from)) return Unfit("from", "must be an address");
-        if (channel.to.empty() || channel.to.size() > 50 ||
-            !std::ranges::all_of(channel.to, IsMailAddress)) {
-            return Unfit("to", "must be 1 to 50 addresses");
-        }
-        if (channel.user.empty() != channel.password.empty()) {
-            return Unfit(channel.user.empty() ? "user" : "password",
-                         "is missing: give both user and password, or neither");
-        }
-    }
-    return {};
+    const auto wrong = MistakesOf(channel);
+    if (wrong.empty()) return {};
+    return std::unexpected(wrong.front());
 }
 
 std::string_view Name(ChannelKind kind) {
@@ -157,26 +160,17 @@ std::string Channel::target() const {
     return parsed ? parsed->Origin() : "";
 }
 
-Result<std::vector<Channel>> ChannelsOf(
-    const std::vector<std::map<std::string, std::string>>& configured) {
-    std::vector<Channel> channels = {{.name = "log"}};
-    for (const auto& fields : configured) {
-        Channel channel;
-        for (const auto& [field, text] : fields) {
-            if (auto set = SetChannelField(channel, field, text); !set) {
-                return std::unexpected(set.error());
-            }
-        }
-        if (auto checked = CheckChannel(channel); !checked) {
-            return BadChannel("channel '" + channel.name + "': " + checked.error().detail);
-        }
-        if (std::ranges::find(channels, channel.name, &Channel::name) != channels.end()) {
-            return BadChannel("there are two channels '" + channel.name + "'");
-        }
-        channels.push_back(std::move(channel));
-        if (channels.size() > kChannelsMax) return BadChannel("there are more than 50 channels");
+Channel ChannelOf(const std::map<std::string, std::string>& fields, Mistakes& mistakes) {
+    Channel channel;
+    std::set<std::string> told;
+    const auto add = [&](const Error& error) {
+        if (told.insert(error.field).second) mistakes.Add(error);
+    };
+    for (const auto& [field, text] : fields) {
+        if (auto set = SetChannelField(channel, field, text); !set) add(set.error());
     }
-    return channels;
+    for (const Error& error : MistakesOf(channel)) add(error);
+    return channel;
 }
 
 }  // namespace takt::internal

@@ -14,6 +14,7 @@
 
 #include "alerts/alert.h"
 #include "base/error.h"
+#include "base/mistakes.h"
 #include "http/address.h"
 #include "http/message.h"
 
@@ -61,10 +62,9 @@ constexpr std::string_view kChannelPrefix = "alert-channel/";
 std::string EncodeChannel(const Channel& channel);
 Result<Channel> DecodeChannel(std::string_view name, std::string_view value);
 
-// The channels of a configuration, and "log", which is always there. kInvalid names what is wrong.
-// A value "env:NAME" of secret or password is read from that variable.
-Result<std::vector<Channel>> ChannelsOf(
-    const std::vector<std::map<std::string, std::string>>& configured);
+// A channel as the configuration spells it. A value "env:NAME" of secret or password is read from that
+// variable. All that is wrong with it is added to `mistakes`, by field.
+Channel ChannelOf(const std::map<std::string, std::string>& fields, Mistakes& mistakes);
 
 // A message that a channel is to tell.
 struct Notice {

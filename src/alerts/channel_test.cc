@@ -141,45 +141,5 @@ TEST(MailTest, HasWhatAMailNeedsAndNothingOfStrangersInItsHead) {
     }
 }
 
-TEST(ChannelTest, OfTheConfigurationIsCheckedAndShowsNoSecret) {
-    setenv("TAKT_TEST_HOOK_SECRET", "from the environment", 1);
-    const auto channels = ChannelsOf({{{"name", "ops"},
-                                       {"kind", "webhook"},
-                                       {"url", "https://hooks.example.com/services/T0/secret"},
-                                       {"template", "slack"},
-                                       {"secret", "env:TAKT_TEST_HOOK_SECRET"}},
-                                      {{"name", "mail"},
-                                       {"kind", "email"},
-                                       {"url", "smtps://mail.example.com:465"},
-                                       {"user", "u"},
-                                       {"password", "p"},
-                                       {"from", "takt@example.com"},
-                                       {"to", "a@example.com, b@example.com"}}});
-    ASSERT_TRUE(channels) << channels.error().detail;
-    ASSERT_EQ(channels->size(), 3u) << "the log is always there";
-    EXPECT_EQ((*channels)[0].name, "log");
-    EXPECT_EQ((*channels)[1].secret, "from the environment");
-    EXPECT_EQ((*channels)[1].host(), "hooks.example.com");
-    EXPECT_THAT((*channels)[1].target(), Not(HasSubstr("secret")));
-    EXPECT_EQ((*channels)[2].target(), "a@example.com, b@example.com by mail.example.com");
-
-    const auto wrong = [](std::map<std::string, std::string> fields) {
-        const auto made = ChannelsOf({std::move(fields)});
-        return made ? std::string("(accepted)") : made.error().detail;
-    };
-    EXPECT_THAT(wrong({{"name", "a"}, {"kind", "pager"}}), HasSubstr("kind must be"));
-    EXPECT_THAT(wrong({{"name", "a"}, {"kind", "webhook"}, {"url", "ftp://x"}}),
-                HasSubstr("http://"));
-    EXPECT_THAT(wrong({{"name", "a"}, {"kind", "email"}, {"url", "smtp://m"}, {"from", "x"}}),
-                HasSubstr("from"));
-    EXPECT_THAT(wrong({{"name", "log"}, {"kind", "log"}}), HasSubstr("two channels"));
-    EXPECT_THAT(wrong({{"name", "a"}, {"colour", "red"}}), HasSubstr("no field 'colour'"));
-    EXPECT_THAT(wrong({{"name", "a"},
-                       {"kind", "webhook"},
-                       {"url", "http://h/"},
-                       {"secret", "env:TAKT_TEST_NOT_SET"}}),
-                HasSubstr("TAKT_TEST_NOT_SET"));
-}
-
 }  // namespace
 }  // namespace takt::internal

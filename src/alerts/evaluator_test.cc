@@ -368,29 +368,5 @@ TEST(AlertRuleTest, IsReadBackAsItWasStored) {
     EXPECT_FALSE(DecodeRule("r", R"({"metric": "no_such", "operator": ">", "threshold": 1})"));
 }
 
-TEST(AlertRuleTest, OfTheConfigurationNamesWhatIsWrong) {
-    const std::map<std::string, std::string> good = {
-        {"name", "r"},       {"metric", "tasks_pending"}, {"operator", ">"},
-        {"threshold", "10"}, {"duration", "5m"},          {"channels", "log,ops"}};
-    const auto rule = RuleOf(good);
-    ASSERT_TRUE(rule) << rule.error().detail;
-    EXPECT_EQ(rule->channels, (std::vector<std::string>{"log", "ops"}));
-    const auto wrong = [&](std::string key, std::string value) {
-        auto fields = good;
-        fields[key] = std::move(value);
-        const auto made = RuleOf(fields);
-        return made ? std::string("(accepted)") : made.error().field;
-    };
-    EXPECT_EQ(wrong("operator", "over"), "operator");
-    EXPECT_EQ(wrong("threshold", "ten"), "threshold");
-    EXPECT_EQ(wrong("duration", "5 minutes"), "duration");
-    EXPECT_EQ(wrong("metric", "mood"), "metric");
-    EXPECT_EQ(wrong("name", "a b"), "name");
-    EXPECT_EQ(wrong("colour", "red"), "colour");
-    auto missing = good;
-    missing.erase("threshold");
-    EXPECT_FALSE(RuleOf(missing));
-}
-
 }  // namespace
 }  // namespace takt::internal

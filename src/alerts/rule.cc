@@ -5,6 +5,7 @@
 #include <boost/json/value.hpp>
 #include <charconv>
 #include <cmath>
+#include <set>
 
 #include "alerts/metric.h"
 #include "alerts/split_list.h"
@@ -74,6 +75,33 @@ Result<void> SetRuleField(AlertRule& rule, std::string_view name, const std::str
     return {};
 }
 
+// All that is wrong with it, at most one of each field.
+std::vector<Error> MistakesOf(const AlertRule& rule) {
+    std::vector<Error> wrong;
+    const auto require = [&](bool good, std::string_view field, std::string_view why) {
+        if (!good) wrong.push_back(BadRule(field, why).error());
+        return good;
+    };
+    require(IsValidId(rule.name), "name",
+            "must be 1 to 64 characters of A-Z a-z 0-9 . _ ~ - and start with a letter or digit");
+    const AlertMetric* metric = FindAlertMetric(rule.metric);
+    require(metric != nullptr, "metric", "must be one that GET /api/v1/alert-metrics lists");
+    require(std::isfinite(rule.threshold), "threshold", "must be a number");
+    if (metric && !rule.subject.empty()) {
+        require(metric->subject != AlertSubject::kAll, "subject",
+                "must be empty: this metric has one value for all together") &&
+            require(IsValidId(rule.subject), "subject", "must be the id of one of them");
+    }
+    require(rule.duration >= Duration(0) && rule.duration <= kRuleDurationMax, "duration",
+            "must be from 0s to 7d");
+    require(rule.description.size() <= kRuleDescriptionBytesMax, "description",
+            "is longer than 1000 bytes");
+    require(rule.channels.size() <= kRuleChannelsMax, "channels", "has more than 20 names") &&
+        require(std::ranges::all_of(rule.channels, IsValidId), "channels",
+                "must be names of channels");
+    return wrong;
+}
+
 }  // namespace
 
 std::string_view Name(Severity severity) {
@@ -108,35 +136,9 @@ bool AlertRule::Holds(double value) const {
 }
 
 Result<void> CheckRule(const AlertRule& rule) {
-    if (!IsValidId(rule.name)) {
-        return BadRule(
-            "name",
-            "must be 1 to 64 characters of A-Z a-z 0-9 . _ ~ - and start with a letter or "
-            "digit");
-    }
-    if (!FindAlertMetric(rule.metric)) {
-        return BadRule("metric", "must be one that GET /api/v1/alert-metrics lists");
-    }
-    if (!std::isfinite(rule.threshold)) return BadRule("threshold", "must be a number");
-    if (!rule.subject.empty()) {
-        const AlertSubject about = FindAlertMetric(rule.metric)->subject;
-        if (about == AlertSubject::kAll) {
-            return BadRule("subject", "must be empty: this metric has one value for all together");
-        }
-        if (!IsValidId(rule.subject)) return BadRule("subject", "must be the id of one of them");
-    }
-    if (rule.duration < Duration(0) || rule.duration > kRuleDurationMax) {
-        return BadRule("duration", "must be from 0s to 7d");
-    }
-    if (rule.description.size() > kRuleDescriptionBytesMax) {
-        return BadRule("description", "is longer than 1000 bytes");
-    }
-    if (rule.channels.size() > kRuleChannelsMax)
-        return BadRule("channels", "has more than 20 names");
-    for (const std::string& channel : rule.channels) {
-        if (!IsValidId(channel)) return BadRule("channels", "must be names of channels");
-    }
-    return {};
+    const auto wrong = MistakesOf(rule);
+    if (wrong.empty()) return {};
+    return std::unexpected(wrong.front());
 }
 
 Result<void> CheckNewRule(const AlertRule& rule) {
@@ -199,15 +201,19 @@ Result<AlertRule> DecodeRule(std::string_view name, std::string_view value) {
     return rule;
 }
 
-Result<AlertRule> RuleOf(const std::map<std::string, std::string>& fields) {
+AlertRule RuleOf(const std::map<std::string, std::string>& fields, Mistakes& mistakes) {
     AlertRule rule{.origin = RuleOrigin::kConfigured};
+    std::set<std::string> told;
+    const auto add = [&](const Error& error) {
+        if (told.emplace(error.field).second) mistakes.Add(error);
+    };
     for (const std::string_view needed : {"name", "metric", "operator", "threshold"}) {
-        if (!fields.contains(std::string(needed))) return BadRule(needed, "is missing");
+        if (!fields.contains(std::string(needed))) add(BadRule(needed, "is missing").error());
     }
     for (const auto& [name, text] : fields) {
-        if (auto set = SetRuleField(rule, name, text); !set) return std::unexpected(set.error());
+        if (auto set = SetRuleField(rule, name, text); !set) add(set.error());
     }
-    if (auto checked = CheckRule(rule); !checked) return std::unexpected(checked.error());
+    for (const Error& error : MistakesOf(rule)) add(error);
     return rule;
 }
 

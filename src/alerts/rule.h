@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/mistakes.h"
 #include "base/time.h"
 
 namespace takt::internal {
@@ -64,7 +65,8 @@ std::string EncodeRule(const AlertRule& rule);
 Result<AlertRule> DecodeRule(std::string_view name, std::string_view value);
 
 // A rule as the configuration spells it: the fields of the API by name, channels parted by commas.
-Result<AlertRule> RuleOf(const std::map<std::string, std::string>& fields);
+// All that is wrong with it is added to `mistakes`, by field.
+AlertRule RuleOf(const std::map<std::string, std::string>& fields, Mistakes& mistakes);
 
 // high_task_failure_rate and no_online_workers, as the users of other schedulers know them,
 // run_missed_or_late, clock_was_set and store_nearly_full.

@@ -53,9 +53,11 @@ struct ConfigFlags {
     void Add(CLI::App& command);
     CLI::Option* AddShort(CLI::App& command, const std::string& flag, const std::string& key,
                           const std::string& help);
+    // Judges what was read although something else could not be.
+    using Check = Result<void> (*)(const Config&);
     // File, environment and flags, in rising order of strength. kInvalid tells all mistakes, one to
-    // a line.
-    Result<Config> Load() const;
+    // a line: also those that `more` finds.
+    Result<Config> Load(Check more = nullptr) const;
 
   private:
     void LoadFlags(Config& config, Mistakes& mistakes) const;

@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "base/mistakes.h"
 #include "cli/cli.h"
-#include "config/mistakes.h"
 
 extern char** environ;
 
@@ -35,7 +35,7 @@ void ConfigFlags::LoadFlags(Config& config, Mistakes& mistakes) const {
     }
 }
 
-Result<Config> ConfigFlags::Load() const {
+Result<Config> ConfigFlags::Load(Check more) const {
     Config config;
     Mistakes mistakes;
     const char* from_environment = std::getenv("TAKT_CONFIG");
@@ -47,10 +47,10 @@ Result<Config> ConfigFlags::Load() const {
     for (char** variable = environ; *variable; ++variable) variables.emplace_back(*variable);
     mistakes.AddIfAny(LoadConfigEnvironment(config, variables));
     LoadFlags(config, mistakes);
-    auto checked = mistakes.ToResult();
     // A value that could not be read would only seem to contradict others.
-    if (checked) checked = CheckConfig(config);
-    if (!checked) return std::unexpected(checked.error());
+    if (mistakes.empty()) mistakes.AddIfAny(CheckConfig(config));
+    if (more) mistakes.AddIfAny(more(config));
+    if (auto good = mistakes.ToResult(); !good) return std::unexpected(good.error());
     return config;
 }
 

@@ -13,6 +13,7 @@
 #include "base/id.h"
 #include "base/log.h"
 #include "base/random.h"
+#include "base/url.h"
 #include "cli/checkup.h"
 #include "cli/cli.h"
 #include "cli/memory_return.h"
@@ -118,21 +119,27 @@ std::string AdviceFor(const Server::Tried& tried) {
                    : "docs/stores has a page for each";
     }
     if (tried.part == "sign-in") return "docs/security.md tells what signin.* mean";
+    if (tried.part == "node id") return "fine if that scheduler is gone; else takt serve refuses";
     return tried.result.error().code == ErrorCode::kUnavailable
                ? "fine if the scheduler that runs now has it; else choose another server.listen"
                : "docs/configuration.md, server.*";
 }
 
+// An error that tells several mistakes has one on each line.
+void AddLines(Checkup& checkup, const std::string& part, std::string_view detail,
+              const std::string& advice) {
+    while (!detail.empty()) {
+        checkup.Bad(part, std::string(CutAt(detail, '\n')), advice);
+    }
+}
+
 // Everything that would keep a start from succeeding, at once.
 int CheckServe(const ServeOptions& options) {
     Checkup checkup;
-    auto config = options.config.Load();
+    auto config = options.config.Load(Server::CheckKeys);
     if (!config) {
-        for (std::string_view rest = config.error().detail; !rest.empty();) {
-            const std::string_view line = rest.substr(0, rest.find('\n'));
-            checkup.Bad("configuration", std::string(line), "docs/configuration.md lists all keys");
-            rest.remove_prefix(std::min(line.size() + 1, rest.size()));
-        }
+        AddLines(checkup, "configuration", config.error().detail,
+                 "docs/configuration.md lists all keys");
         checkup.Warn("store", "not tried: it is known when the configuration is",
                      "mend the configuration, then check again");
         static_cast<void>(checkup.Print(false));
@@ -141,8 +148,8 @@ int CheckServe(const ServeOptions& options) {
     checkup.Ok("configuration", "every key is understood, and nothing contradicts itself");
     config->server.insecure |= options.insecure;
     if (const auto worker = TryWorker(options, *config); !worker) {
-        checkup.Bad("worker", worker.error().detail,
-                    "docs/cli.md, \"What a worker runs tasks with\"");
+        AddLines(checkup, "worker", worker.error().detail,
+                 "docs/cli.md, \"What a worker runs tasks with\"");
     }
     if (auto logging = StartLogging(config->log); !logging) {
         checkup.Bad("log", logging.error().detail, "docs/logs.md");
@@ -157,6 +164,7 @@ int CheckServe(const ServeOptions& options) {
         // The scheduler that is to be restarted with this configuration may have both.
         const bool taken =
             (tried.part == "address" && error.code == ErrorCode::kUnavailable) ||
+            (tried.part == "node id" && error.code == ErrorCode::kConflict) ||
             (tried.part == "store" && error.code == ErrorCode::kConflict && error.field.empty());
         taken ? checkup.Warn(tried.part, error.detail, AdviceFor(tried))
               : checkup.Bad(tried.part, error.detail, AdviceFor(tried));
@@ -166,7 +174,7 @@ int CheckServe(const ServeOptions& options) {
 
 int Serve(const ServeOptions& options) {
     if (options.check) return CheckServe(options);
-    auto config = options.config.Load();
+    auto config = options.config.Load(Server::CheckKeys);
     if (!config) {
         PrintError(config.error());
         return kUsage;

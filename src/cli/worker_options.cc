@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "base/mistakes.h"
 #include "takt/version.h"
 #include "worker/demo.h"
 #include "worker/grpc/configured.h"
@@ -20,17 +21,19 @@ Result<std::unique_ptr<WorkerRuntime>> MakeWorker(const Config& all, WorkerWishe
         if (!shell) return std::unexpected(shell.error());
         if (auto added = handlers.Add(*shell); !added) return std::unexpected(added.error());
     }
+    Mistakes mistakes;
     for (std::size_t i = 0; i < config.executors.size(); ++i) {
         auto made = MakeConfiguredHandler(config.executors[i]);
         const std::string which = "worker.executors[" + std::to_string(i) + "]";
         if (!made) {
-            return Fail(ErrorCode::kInvalid, which + "." + made.error().detail,
-                        which + "." + made.error().field);
-        }
-        if (auto added = handlers.Add(std::move(*made)); !added) {
-            return Fail(ErrorCode::kInvalid, which + ": " + added.error().detail, which + ".type");
+            mistakes.Add(
+                Placed(all, {ErrorCode::kInvalid, which + "." + made.error().detail, which}));
+        } else if (auto added = handlers.Add(std::move(*made)); !added) {
+            mistakes.Add(
+                Placed(all, {ErrorCode::kInvalid, which + ": " + added.error().detail, which}));
         }
     }
+    if (auto good = mistakes.ToResult(); !good) return std::unexpected(good.error());
     if (handlers.empty()) {
         return Fail(ErrorCode::kInvalid,
                     "this worker has nothing to run tasks with: give it " +

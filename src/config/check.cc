@@ -2,8 +2,9 @@
 #include <string>
 #include <string_view>
 
+#include "base/mistakes.h"
+#include "base/url.h"
 #include "config/config.h"
-#include "config/mistakes.h"
 #include "model/worker.h"
 
 namespace takt::internal {
@@ -25,6 +26,7 @@ bool IsUrlForSignIn(std::string_view url) {
 
 class Checker {
   public:
+    explicit Checker(const Config& config) : config_(config) {}
     Result<void> result() const { return mistakes_.ToResult(); }
 
     void CheckScheduler(const Config::Scheduler& scheduler, const EngineConfig& engine) {
@@ -112,9 +114,8 @@ class Checker {
         const Config::Tracing& tracing = config.tracing;
         Require(tracing.sample_ratio >= 0 && tracing.sample_ratio <= 1, "tracing.sample_ratio",
                 "must be between 0 and 1");
-        Require(!tracing.enabled || tracing.endpoint.starts_with("http://") ||
-                    tracing.endpoint.starts_with("https://"),
-                "tracing.endpoint", "must be an http:// or https:// URL");
+        Require(!tracing.enabled || ParseUrl(tracing.endpoint), "tracing.endpoint",
+                "must be an http:// or https:// URL");
     }
 
     void CheckWorker(const Config::Worker& worker) {
@@ -160,16 +161,18 @@ class Checker {
   private:
     void Require(bool good, std::string_view key, const std::string& what) {
         if (good) return;
-        mistakes_.Add({ErrorCode::kInvalid, std::string(key) + " " + what, std::string(key)});
+        mistakes_.Add(Placed(
+            config_, {ErrorCode::kInvalid, std::string(key) + " " + what, std::string(key)}));
     }
 
+    const Config& config_;
     Mistakes mistakes_;
 };
 
 }  // namespace
 
 Result<void> CheckConfig(const Config& config) {
-    Checker checker;
+    Checker checker(config);
     checker.CheckScheduler(config.scheduler, config.engine);
     checker.CheckEngine(config.engine);
     checker.CheckExecutors(config.executors);

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -123,6 +124,12 @@ struct Config {
     } worker;
 
     LogOptions log;
+
+    // The place that gave a key its value, unless it was a flag: "takt.yaml:12" or the name of a
+    // variable. Those of items of a list stand under "alerts.rules[0]".
+    std::map<std::string, std::string, std::less<>> places;
+    // Keys whose value could not be read: what others say of them cannot be judged.
+    std::set<std::string, std::less<>> unread;
 };
 
 // One thing that can be set.
@@ -151,6 +158,10 @@ Result<void> LoadConfigFile(Config& config, const std::string& path);
 Result<void> LoadConfigEnvironment(Config& config, std::span<const std::string> variables);
 
 // Values that contradict each other: a renewal slower than the lease, a heartbeat slower than its.
+// Each with its place.
 Result<void> CheckConfig(const Config& config);
+
+// An error in the value of the key that `error.field` names, said with the place that gave it.
+Error Placed(const Config& config, Error error);
 
 }  // namespace takt::internal

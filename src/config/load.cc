@@ -3,10 +3,10 @@
 #include <array>
 #include <cctype>
 
+#include "base/mistakes.h"
 #include "base/nearest.h"
 #include "config/config.h"
 #include "config/foreign_keys.h"
-#include "config/mistakes.h"
 
 namespace takt::internal {
 namespace {
@@ -33,13 +33,35 @@ std::string HintFor(std::string_view key) {
     return "did you mean '" + nearest + "'?";
 }
 
+// Of a key and of the items of its list.
+void ForgetPlaces(Config& config, std::string_view key) {
+    config.unread.erase(std::string(key));
+    std::erase_if(config.places, [&](const auto& place) {
+        const std::string_view name = place.first;
+        return name.substr(0, name.find('[')) == key;
+    });
+}
+
 }  // namespace
+
+Error Placed(const Config& config, Error error) {
+    auto place = config.places.find(error.field);
+    if (place == config.places.end()) {
+        place = config.places.find(error.field.substr(0, error.field.find('[')));
+    }
+    if (place != config.places.end()) error.detail = place->second + ": " + error.detail;
+    return error;
+}
 
 Result<void> SetConfig(Config& config, std::string_view key, std::string_view value) {
     for (const ConfigKey& known : ConfigKeys()) {
         if (known.name != key) continue;
         auto set = known.set(config, value);
-        if (set) return {};
+        if (set) {
+            ForgetPlaces(config, key);
+            return {};
+        }
+        config.unread.emplace(key);
         return Fail(ErrorCode::kInvalid, std::string(key) + ": " + set.error().detail,
                     std::string(key));
     }
@@ -73,7 +95,10 @@ Result<void> LoadConfigEnvironment(Config& config, std::span<const std::string> 
         }
         const std::string value = equals == std::string::npos ? "" : variable.substr(equals + 1);
         if (auto set = SetConfig(config, key->second, value); !set) {
-            mistakes.Add({ErrorCode::kInvalid, name + ": " + set.error().detail, name});
+            mistakes.Add(
+                {ErrorCode::kInvalid, name + ": " + set.error().detail, std::string(key->second)});
+        } else {
+            config.places.emplace(key->second, name);
         }
     }
     return mistakes.ToResult();

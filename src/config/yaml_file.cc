@@ -11,8 +11,8 @@
 #include <string>
 
 #include "base/broken_utf8.h"
+#include "base/mistakes.h"
 #include "config/config.h"
-#include "config/mistakes.h"
 
 namespace takt::internal {
 namespace {
@@ -105,6 +105,10 @@ class FileReader {
             YAML::Emitter flow;
             flow << YAML::Flow << value;
             Set(name, at, flow.c_str());
+            for (std::size_t i = 0; value.IsSequence() && i < value.size(); ++i) {
+                config_.places.emplace(name + "[" + std::to_string(i) + "]",
+                                       At(path_, value[i].Mark()));
+            }
         } else if (!IsFlat(value)) {
             AddMistake(at, name, name + ": lists and maps must hold plain values");
         } else if (const std::string twice = value.IsMap() ? GivenTwice(value) : "";
@@ -117,8 +121,9 @@ class FileReader {
 
     void Set(const std::string& name, const YAML::Node& at, const std::string& text) {
         if (auto set = SetConfig(config_, name, text); !set) {
-            AddMistake(at, set.error().field, set.error().detail);
+            return AddMistake(at, set.error().field, set.error().detail);
         }
+        config_.places.emplace(name, At(path_, at.Mark()));
     }
 
     void AddMistake(const YAML::Node& at, const std::string& field, const std::string& what) {

@@ -28,6 +28,7 @@ Result<ServicePolicy> ServicePolicy::Make(const std::vector<std::string>& allow,
                                           bool allow_loopback) {
     ServicePolicy policy;
     policy.allow_loopback_ = allow_loopback;
+    std::string wrong;
     for (const std::string& entry : allow) {
         const std::size_t slash = entry.find('/');
         const auto address = ParseIpAddress(std::string_view(entry).substr(0, slash));
@@ -45,9 +46,12 @@ Result<ServicePolicy> ServicePolicy::Make(const std::vector<std::string>& allow,
             policy.names_.push_back(url->host);
             continue;
         }
+        wrong += (wrong.empty() ? "'" : ", '") + entry + "'";
+    }
+    if (!wrong.empty()) {
         return Fail(ErrorCode::kInvalid,
-                    "executors.allow: '" + entry +
-                        "' is neither a host name, an IP address nor a range such as 10.0.0.0/8",
+                    "executors.allow: " + wrong +
+                        ": neither a host name, an IP address nor a range such as 10.0.0.0/8",
                     "executors.allow");
     }
     std::ranges::sort(policy.names_);

@@ -18,7 +18,7 @@ namespace takt::internal {
 
 class ServicePolicy {
   public:
-    // kInvalid names the entry that is neither a host name, an address nor a range.
+    // kInvalid names all entries that are neither a host name, an address nor a range.
     static Result<ServicePolicy> Make(const std::vector<std::string>& allow, bool allow_loopback);
 
     // The URL, if it is http or https, has no user name or password, and its host may be called as

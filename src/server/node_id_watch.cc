@@ -40,6 +40,14 @@ bool IsFree(const std::vector<NodeRow>& nodes, const NodeRow& mine) {
 
 }  // namespace
 
+Result<void> CheckNodeId(Store& store, const NodeRow& mine) {
+    const auto nodes = AskStoreFor<std::vector<NodeRow>>(
+        kReadPatience, [&](auto done) { store.Nodes(std::move(done)); });
+    const NodeRow* other = nodes ? OtherOf(*nodes, mine) : nullptr;
+    if (!other) return {};
+    return Fail(ErrorCode::kConflict, WhoElse(*other), "server.node_id");
+}
+
 Result<void> ClaimNodeId(Store& store, const NodeRow& mine, Duration ttl) {
     const Steady until = SteadyClock::now() + ttl + kReadPatience;
     bool said = false;

@@ -21,6 +21,10 @@ namespace takt::internal {
 // does not answer says nothing against anybody.
 Result<void> ClaimNodeId(Store& store, const NodeRow& mine, Duration ttl);
 
+// Only looks: kConflict, with the address, if another one is announced under its id now. That one may
+// be dead.
+Result<void> CheckNodeId(Store& store, const NodeRow& mine);
+
 // While it runs: an error in the log, now and then, as long as another process has the id too. On
 // the runtime's thread, which must not outlive the store.
 class NodeIdWatch {

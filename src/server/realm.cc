@@ -85,10 +85,8 @@ HttpSend SendBy(HttpClient& client) {
 
 // Channels that operators make may call what is public, and otherwise what executors may be called
 // at: who may make one must not reach what the scheduler's machine does.
-Result<ChannelGuard> ChannelGuardOf(const RealmGround& ground) {
-    auto made = ServicePolicy::Make(ground.config.executors.allow, ground.loopback);
-    if (!made) return std::unexpected(made.error());
-    return [policy = std::move(*made)](const Channel& channel) -> Result<AddressTest> {
+ChannelGuard ChannelGuardOf(const ServicePolicy& services) {
+    return [policy = services](const Channel& channel) -> Result<AddressTest> {
         AddressTest allows = [policy, host = channel.host()](const IpAddress& address) {
             return ReachOf(address) == AddressReach::kPublic || policy.Allows(host, address);
         };
@@ -128,63 +126,29 @@ Realm::~Realm() {
     Dismantle();
 }
 
-Result<std::shared_ptr<Realm>> Realm::Make(const RealmGround& ground, WorkLoop& loop,
-                                           const NamespaceRow& row) {
+std::shared_ptr<Realm> Realm::Make(const RealmGround& ground, WorkLoop& loop,
+                                   const NamespaceRow& row) {
     // Its parts have timers, which belong to the loop's thread. Without parts it needs no loop; there
     // may be none any more.
     std::shared_ptr<Realm> realm(new Realm(ground, loop, row), [&loop](Realm* made) {
         if (made->dismantled_) return std::default_delete<Realm>()(made);
         boost::asio::post(loop.io(), [owned = std::unique_ptr<Realm>(made)] {});
     });
-    auto made = realm->MakeAlerts();
-    if (made) made = realm->MakeLinks();
-    if (made) return realm;
-    realm->Dismantle();
-    return std::unexpected(made.error());
+    realm->MakeAlerts();
+    realm->MakeLinks();
+    return realm;
 }
 
-Result<void> Realm::MakeAlerts() {
-    std::vector<AlertRule> rules;
-    for (const auto& fields : ground_.config.alerts.rules) {
-        auto rule = RuleOf(fields);
-        if (!rule) {
-            return Fail(ErrorCode::kInvalid, "alerts.rules: " + rule.error().detail,
-                        "alerts.rules");
-        }
-        rules.push_back(std::move(*rule));
-    }
-    auto channels = ChannelsOf(ground_.config.alerts.channels);
-    if (!channels) return std::unexpected(channels.error());
-    for (Channel& channel : *channels) {
-        if (channel.kind == ChannelKind::kLog) continue;
-        // The configuration allows the host that it names, but not whatever the owner of
-        // the name points it at: link-local addresses and this machine need to be meant.
-        auto policy = ServicePolicy::Make({channel.host()}, ground_.loopback);
-        if (!policy) return std::unexpected(policy.error());
-        channel.allow_address = [policy = std::move(*policy),
-                                 host = channel.host()](const IpAddress& address) {
-            return policy.Allows(host, address);
-        };
-    }
-    auto guard = ChannelGuardOf(ground_);
-    if (!guard) return std::unexpected(guard.error());
+void Realm::MakeAlerts() {
+    const ServerSettings& settings = ground_.settings;
     delivery_ = std::make_unique<Delivery>(
-        runtime_, std::move(*channels), TellBy(loop_.webhooks(), ground_.mailer),
-        name_ == kDefaultNamespace ? std::string() : name_, std::move(*guard));
-    for (const AlertRule& rule : rules) {
-        for (const std::string& channel : rule.channels) {
-            if (delivery_->Has(channel)) continue;
-            return Fail(ErrorCode::kInvalid,
-                        "alerts.rules: rule '" + rule.name + "' names the channel '" + channel +
-                            "', which alerts.channels does not have",
-                        "alerts.rules");
-        }
-    }
+        runtime_, settings.alerts.channels, TellBy(loop_.webhooks(), ground_.mailer),
+        name_ == kDefaultNamespace ? std::string() : name_, ChannelGuardOf(settings.services));
     alerts_ = std::make_unique<Alerts>(
         runtime_, rows_, *delivery_,
         AlertsConfig{.enabled = ground_.config.alerts.enabled,
                      .interval = ground_.config.alerts.interval,
-                     .rules = rules},
+                     .rules = settings.alerts.rules},
         [this](const Engine& engine, Instant now, AlertReadings& readings) {
             meters_->Read(engine, now, readings);
             // The store is one for all: its operators are told, not every team.
@@ -197,11 +161,10 @@ Result<void> Realm::MakeAlerts() {
             .node = ground_.node,
             .interval = name_ == kDefaultNamespace ? FollowerWatchConfig{}.interval : kWatchOthers,
             .grace = 3 * ground_.config.scheduler.leader_ttl,
-            .rules = std::move(rules)});
-    return {};
+            .rules = settings.alerts.rules});
 }
 
-Result<void> Realm::MakeLinks() {
+void Realm::MakeLinks() {
     const Config& config = ground_.config;
     stream_ = std::make_unique<StreamLink>(
         runtime_, StreamLinkConfig{.node = ground_.node,
@@ -211,18 +174,15 @@ Result<void> Realm::MakeLinks() {
                                    .lease = config.engine.worker_lease,
                                    .tracing = TracePolicyOf(config),
                                    .rows = rows_});
-    auto policy = ServicePolicy::Make(config.executors.allow, ground_.loopback);
-    if (!policy) return std::unexpected(policy.error());
     push_ = std::make_unique<PushLink>(runtime_, rows_, PushLinkConfigOf(ground_, name_),
-                                       std::move(*policy), SendBy(loop_.executors()),
+                                       ground_.settings.services, SendBy(loop_.executors()),
                                        SendBy(loop_.health()));
-    if (!ground_.exporter) return {};
+    if (!ground_.exporter) return;
     spans_ = std::make_unique<SchedulerSpans>(
         TracePolicyOf(config), *ground_.exporter,
         [push = push_.get()](SessionId session) { return push->Has(session); }, name_);
     // Spans are the process's; they are counted once.
     if (name_ == kDefaultNamespace) meters_->WatchSpans(*ground_.exporter);
-    return {};
 }
 
 void Realm::Start(Sink* watcher) {

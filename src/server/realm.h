@@ -23,6 +23,7 @@
 #include "model/namespace.h"
 #include "node/node.h"
 #include "node/presence.h"
+#include "server/settings.h"
 #include "server/sink_fan.h"
 #include "server/work_loop.h"
 #include "statistics/statistics.h"
@@ -37,7 +38,7 @@ struct RealmGround {
     const Config& config;
     const NodeId& node;
     const std::string& address;  // Where others reach this process.
-    bool loopback = false;
+    const ServerSettings& settings;
     Store& store;
     Presence& presence;
     Mailer& mailer;
@@ -47,10 +48,9 @@ struct RealmGround {
 
 class Realm : public std::enable_shared_from_this<Realm> {
   public:
-    // kInvalid for a configuration that cannot work. The last to let go of it may be on any thread: it
-    // ends on its loop.
-    static Result<std::shared_ptr<Realm>> Make(const RealmGround& ground, WorkLoop& loop,
-                                               const NamespaceRow& row);
+    // The last to let go of it may be on any thread: it ends on its loop.
+    static std::shared_ptr<Realm> Make(const RealmGround& ground, WorkLoop& loop,
+                                       const NamespaceRow& row);
     ~Realm();
 
     // `watcher`, if not null, sees what the node releases and outlives the realm. On the loop, or
@@ -77,8 +77,8 @@ class Realm : public std::enable_shared_from_this<Realm> {
 
   private:
     Realm(const RealmGround& ground, WorkLoop& loop, const NamespaceRow& row);
-    Result<void> MakeAlerts();
-    Result<void> MakeLinks();
+    void MakeAlerts();
+    void MakeLinks();
 
     const RealmGround& ground_;
     WorkLoop& loop_;

@@ -27,10 +27,8 @@ Realms::Realms(const RealmGround& ground, std::deque<WorkLoop>& loops, RealmsEve
 
 Result<void> Realms::MakeDefault(Sink* watcher) {
     if (auto made = loops_.front().MakeClients(ground_.config); !made) return made;
-    auto realm =
+    home_realm_ =
         Realm::Make(ground_, loops_.front(), {.name = std::string(kDefaultNamespace), .number = 0});
-    if (!realm) return std::unexpected(realm.error());
-    home_realm_ = std::move(*realm);
     made_.push_back(home_realm_);
     loops_used_.front() = 1;
     home_realm_->Start(watcher);
@@ -143,27 +141,26 @@ void Realms::MakeRealm(const NamespaceRow& row) {
         return version_.reset();
     }
     const auto index = FreeLoop();
-    auto realm = index ? Realm::Make(ground_, loops_[*index], row)
-                       : Result<std::shared_ptr<Realm>>(std::unexpected(index.error()));
-    if (!realm) {
+    if (!index) {
         Log(LogLevel::kError, "namespaces", "a namespace cannot be served here",
-            {{"namespace", row.name}, {"error", realm.error().detail}});
+            {{"namespace", row.name}, {"error", index.error().detail}});
         return version_.reset();
     }
+    const std::shared_ptr<Realm> realm = Realm::Make(ground_, loops_[*index], row);
     Log(LogLevel::kInfo, "namespaces", "serving a namespace",
         {{"namespace", row.name}, {"number", unsigned{row.number}}});
     ++loops_used_[*index];
-    places_.emplace(row.name, Place{*realm, row, *index});
+    places_.emplace(row.name, Place{realm, row, *index});
     std::erase_if(made_, [](const auto& made) { return made.expired(); });
-    made_.push_back(*realm);
+    made_.push_back(realm);
     ++starting_;
-    boost::asio::post((*realm)->loop().io(),
-                      [this, realm = *realm,
-                       then = home_.Here([this, name = row.name] { OnStarted(name); })]() mutable {
-                          realm->Start(nullptr);
-                          events_.on_made(realm);
-                          then();
-                      });
+    boost::asio::post(
+        realm->loop().io(),
+        [this, realm, then = home_.Here([this, name = row.name] { OnStarted(name); })]() mutable {
+            realm->Start(nullptr);
+            events_.on_made(realm);
+            then();
+        });
 }
 
 void Realms::OnStarted(const std::string& name) {

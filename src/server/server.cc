@@ -8,6 +8,7 @@
 #include <thread>
 #include <utility>
 
+#include "base/mistakes.h"
 #include "base/random.h"
 #include "server/server_parts.h"
 
@@ -38,18 +39,17 @@ Server::~Server() {
 }
 
 Result<std::unique_ptr<Server>> Server::Start(Config config, Sink* watcher) {
-    if (auto checked = CheckConfig(config); !checked) return std::unexpected(checked.error());
-    auto listen = ParseListenAddress(config.server.listen, "server.listen");
-    if (!listen) return std::unexpected(listen.error());
-    auto node_id = NodeId::Parse(
-        config.server.node_id.empty() ? DefaultNodeId() : config.server.node_id, "server.node_id");
-    if (!node_id) return std::unexpected(node_id.error());
+    Mistakes mistakes;
+    mistakes.AddIfAny(CheckConfig(config));
+    auto settings = ReadServerSettings(config);
+    if (!settings) mistakes.Add(settings.error());
+    if (auto good = mistakes.ToResult(); !good) return std::unexpected(good.error());
 
     auto parts = std::make_unique<Parts>();
     Parts& p = *parts;
     p.config = std::move(config);
-    p.listen = std::move(*listen);
-    p.id = std::move(*node_id);
+    p.settings = std::move(*settings);
+    p.id = p.settings.node_id ? *p.settings.node_id : NodeId(DefaultNodeId());
     if (auto made = p.MakeSignIn(); !made) return std::unexpected(made.error());
     if (auto opened = p.OpenTheStore(); !opened) return std::unexpected(opened.error());
     while (p.loops.size() < p.config.scheduler.loops) p.loops.emplace_back();
@@ -64,6 +64,12 @@ Result<std::unique_ptr<Server>> Server::Start(Config config, Sink* watcher) {
     p.presence->Start();
     p.realms->Follow();
     return std::unique_ptr<Server>(new Server(std::move(parts)));
+}
+
+Result<void> Server::CheckKeys(const Config& config) {
+    const auto settings = ReadServerSettings(config);
+    if (!settings) return std::unexpected(settings.error());
+    return {};
 }
 
 void Server::Stop() {

@@ -27,6 +27,10 @@ class Server {
     // `watcher`, if not null, sees what the node releases and outlives the server.
     static Result<std::unique_ptr<Server>> Start(Config config, Sink* watcher = nullptr);
 
+    // The keys that only a server understands: what Start would refuse of them, all of it, with places.
+    // Beside CheckConfig, and also of a configuration of which other keys could not be read.
+    static Result<void> CheckKeys(const Config& config);
+
     // One part of a start, tried.
     struct Tried {
         std::string part;
@@ -34,7 +38,7 @@ class Server {
         std::string good;  // What to say if it went well.
     };
     // Opens the store, reads it, binds the address, loads the certificates and lets go of all of it:
-    // nothing is served and nobody leads. REQUIRES: CheckConfig found no mistake.
+    // nothing is served and nobody leads. REQUIRES: CheckConfig and CheckKeys found no mistake.
     static std::vector<Tried> Try(Config config);
 
     // Stops if Stop was not called.

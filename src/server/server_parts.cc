@@ -83,10 +83,6 @@ bool IsShared(std::string_view store_url) {
 
 }  // namespace
 
-bool Server::Parts::loopback() const {
-    return IsLoopback(listen.host);
-}
-
 Result<void> Server::Parts::MakeSignIn() {
     auto made = MakeSessions(config.signin);
     if (!made) return std::unexpected(made.error());
@@ -104,7 +100,7 @@ Result<void> Server::Parts::OpenTheStore() {
     if (!whole && !(config.store.wait && whole.error().code == ErrorCode::kUnavailable)) {
         return whole;
     }
-    if (loopback() || config.server.insecure || sessions) return {};
+    if (settings.loopback() || config.server.insecure || sessions) return {};
     const auto tokens = HasTokens(*store);
     // Nobody is let in before they were read, and nobody without one: see AccessPolicy.
     if (!tokens && config.store.wait && tokens.error().code == ErrorCode::kUnavailable) return {};
@@ -132,6 +128,7 @@ Result<void> Server::Parts::MakeDoors() {
 }
 
 Result<void> Server::Parts::Listen() {
+    ListenAddress& listen = settings.listen;
     HttpServerOptions options{
         .host = listen.host,
         .port = listen.port,
@@ -183,6 +180,11 @@ NodeRow Server::Parts::RowOfThis() const {
             .namespaces = {spaces.begin(), spaces.end()}};
 }
 
+Result<void> Server::Parts::CheckIdIsFree() const {
+    if (!IsShared(config.store.url)) return {};
+    return CheckNodeId(*store, RowOfThis());
+}
+
 Result<void> Server::Parts::ClaimId() {
     // An id that it made itself is nobody else's.
     if (!IsShared(config.store.url) || config.server.node_id.empty()) return {};
@@ -212,7 +214,7 @@ Result<void> Server::Parts::MakeRealms(Sink* watcher) {
         RealmGround{.config = config,
                     .node = id,
                     .address = address,
-                    .loopback = loopback(),
+                    .settings = settings,
                     .store = *store,
                     .presence = *presence,
                     .mailer = mailer,
@@ -260,7 +262,7 @@ Result<void> Server::Parts::MakeApis() {
                        .store = *store,
                        .runtime = door->runtime(),
                        .config = {.version = kVersion,
-                                  .access = {.loopback_only = loopback(),
+                                  .access = {.loopback_only = settings.loopback(),
                                              .insecure = config.server.insecure,
                                              .own_worker_token = config.server.own_worker_token,
                                              .sessions = sessions},

@@ -12,10 +12,10 @@
 #include "api/sessions.h"
 #include "http/server.h"
 #include "server/door.h"
-#include "server/listen_address.h"
 #include "server/node_id_watch.h"
 #include "server/realms.h"
 #include "server/server.h"
+#include "server/settings.h"
 #include "server/work_loop.h"
 #include "trace/span_exporter.h"
 
@@ -23,7 +23,7 @@ namespace takt::internal {
 
 struct Server::Parts {
     Config config;
-    ListenAddress listen;
+    ServerSettings settings;
     NodeId id;
     std::string url;
     std::string address;
@@ -59,11 +59,12 @@ struct Server::Parts {
     // kConflict if another scheduler has its id and is alive.
     NodeRow RowOfThis() const;
     Result<void> ClaimId();
+    // The same without waiting and without a claim.
+    Result<void> CheckIdIsFree() const;
     Result<void> MakeRealms(Sink* watcher);
     Result<void> MakeApis();
 
   private:
-    bool loopback() const;
     void TellDoors(const std::shared_ptr<Realm>& realm);
 };
 

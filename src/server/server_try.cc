@@ -10,12 +10,9 @@ std::vector<Server::Tried> Server::Try(Config config) {
     Parts& p = *parts;
     p.config = std::move(config);
     p.config.store.wait = false;
-    auto listen = ParseListenAddress(p.config.server.listen, "server.listen");
-    if (listen) p.listen = std::move(*listen);
-    if (!p.config.server.node_id.empty()) {
-        const auto id = NodeId::Parse(p.config.server.node_id, "server.node_id");
-        if (!id) tried.push_back({"node id", std::unexpected(id.error()), {}});
-    }
+    auto settings = ReadServerSettings(p.config);
+    if (!settings) return {{"configuration", std::unexpected(settings.error()), {}}};
+    p.settings = std::move(*settings);
     if (!p.config.signin.issuer.empty()) {
         auto made = p.MakeSignIn();
         if (made) {
@@ -29,14 +26,16 @@ std::vector<Server::Tried> Server::Try(Config config) {
     }
     auto opened = p.OpenTheStore();
     tried.push_back({"store", std::move(opened), p.store_name + " answers"});
-    if (!listen) {
-        tried.push_back({"address", std::unexpected(listen.error()), {}});
-        return tried;
-    }
     p.loops.emplace_back();
     auto bound = p.MakeDoors();
     if (bound) bound = p.Listen();
+    const bool known = p.store && bound;
     tried.push_back({"address", std::move(bound), p.url + ", told to others as " + p.address});
+    if (known && p.settings.node_id) {
+        p.id = *p.settings.node_id;
+        auto free = p.CheckIdIsFree();
+        tried.push_back({"node id", std::move(free), p.id.text().str() + " is nobody else's"});
+    }
     return tried;
 }
 

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
-
 namespace takt::internal {
 namespace {
 
@@ -64,17 +62,11 @@ class HealthHandler final : public HttpHandler {
 Result<std::unique_ptr<HttpServer>> ServeWorkerHealth(boost::asio::io_context& loop,
                                                       const std::string& listen,
                                                       std::function<WorkerRuntimeStatus()> status) {
-    const std::size_t colon = listen.rfind(':');
-    std::uint16_t port = 0;
-    const char* end = listen.data() + listen.size();
-    if (colon == std::string::npos || colon == 0 ||
-        std::from_chars(listen.data() + colon + 1, end, port).ptr != end) {
-        return Fail(ErrorCode::kInvalid, "health_listen must be host:port, not '" + listen + "'",
-                    "health_listen");
-    }
+    auto place = ParseHealthListen(listen);
+    if (!place) return std::unexpected(place.error());
     // Supervisors and scrapers only: few connections, small requests.
-    HttpServerOptions options{.host = listen.substr(0, colon),
-                              .port = port,
+    HttpServerOptions options{.host = std::move(place->host),
+                              .port = place->port,
                               .body_bytes_max = 1024,
                               .connections_max = 100};
     return HttpServer::Listen(loop, std::move(options),

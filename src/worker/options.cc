@@ -19,6 +19,14 @@ bool IsServerUrl(std::string_view url) {
 
 }  // namespace
 
+Result<HostPort> ParseHealthListen(std::string_view listen) {
+    const auto place = ParseHostPort(listen, 0);
+    const bool has_port = !listen.empty() && listen.back() >= '0' && listen.back() <= '9' &&
+                          listen.rfind(':') != listen.npos;
+    if (place && has_port && !place->host.empty()) return *place;
+    return Invalid("health_listen", "must be host:port, not '" + std::string(listen) + "'");
+}
+
 Result<void> CheckWorkerOptions(const WorkerOptions& options) {
     if (options.servers.empty()) return Invalid("servers", "must name at least one scheduler");
     for (const std::string& server : options.servers) {
@@ -34,6 +42,10 @@ Result<void> CheckWorkerOptions(const WorkerOptions& options) {
     }
     if (options.weight > kWeightMax) {
         return Invalid("weight", "must be 0 to " + std::to_string(kWeightMax));
+    }
+    if (!options.health_listen.empty()) {
+        const auto listen = ParseHealthListen(options.health_listen);
+        if (!listen) return std::unexpected(listen.error());
     }
     if (options.buffer_size < 1) return Invalid("buffer_size", "must be at least 1");
     if (options.backoff_min < Duration(1) || options.backoff_max < options.backoff_min) {

@@ -13,6 +13,7 @@
 
 #include "base/error.h"
 #include "base/time.h"
+#include "base/url.h"
 
 namespace takt::internal {
 
@@ -68,6 +69,9 @@ struct WorkerOptions {
     // On the worker's network thread; must not block it.
     std::function<void(WorkerEvent event, std::string_view detail)> on_event;
 };
+
+// `health_listen` in its parts. kInvalid if it is not host:port.
+Result<HostPort> ParseHealthListen(std::string_view listen);
 
 // kInvalid, naming the field, for what cannot work.
 Result<void> CheckWorkerOptions(const WorkerOptions& options);

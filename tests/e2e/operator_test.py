@@ -125,6 +125,36 @@ class Mistakes(TaktTest):
         self.assertTrue(all(line.startswith("takt: ") for line in lines), text)
         self.assertIn("here it is store.url: mysql://", text)
 
+    # Lists that only a scheduler understands: a start refused them one by one, after the check had passed.
+    def test_lists_that_only_a_scheduler_understands_are_checked_with_the_rest(self):
+        file = pathlib.Path(self.folder) / "lists.yaml"
+        file.write_text(
+            "scheduler:\n  timeout: soon\n"
+            "executors:\n  allow: ['10.0.0.0/99', 'a b']\n"
+            "alerts:\n"
+            "  rules:\n"
+            "    - {name: r, metric: mood, operator: over, threshold: 1, channels: [nobody]}\n"
+            "    - {name: r, metric: tasks_pending, operator: '>', threshold: 1}\n"
+            "  channels:\n"
+            "    - {name: ops, kind: webhook, url: 'https://hooks.example/', secret: 'env:NOT_SET'}\n")
+        wanted = [f"{file}:2: scheduler.timeout", f"{file}:4: executors.allow: '10.0.0.0/99', 'a b'",
+                  f"{file}:7: alerts.rules[0] 'r': metric", f"{file}:7: alerts.rules[0] 'r': operator",
+                  f"{file}:7: alerts.rules[0] 'r': names the channel 'nobody'",
+                  f"{file}:8: alerts.rules[1] 'r': there is a rule of that name already",
+                  f"{file}:10: alerts.channels[0] 'ops': secret"]
+        checked = self.run_takt("serve", "--check", "--config", str(file))
+        self.assertEqual(checked.returncode, 2)
+        started = self.run_takt("serve", "--config", str(file), "--store", self.store_url)
+        self.assertEqual(started.returncode, 2)
+        for mistake in wanted:
+            self.assertIn(mistake, checked.stdout)
+            self.assertIn(mistake, started.stderr)
+        # What a worker in the same process would be refused for.
+        ended = self.run_takt("serve", "--check", "--with-worker", "--demo", "--store", self.store_url, "--listen",
+                              "127.0.0.1:0", "--set", "worker.health_listen=9090")
+        self.assertEqual(ended.returncode, 1)
+        self.assertRegex(ended.stdout, r"bad +worker .*health_listen")
+
     def test_a_key_twice_a_section_as_a_key_and_values_that_cannot_work(self):
         twice = self.file("log:\n  level: info\n  level: debug\n")
         self.assertIn("stands here again, after line 2", self.serve_refused("--config", twice))

@@ -18,6 +18,8 @@ class Mistakes {
     void AddIfAny(const Result<void>& result) {
         if (!result) Add(result.error());
     }
+    const std::vector<Error>& errors() const { return errors_; }
+    bool empty() const { return errors_.empty(); }
 
     // kInvalid with one line for each mistake, and the field of the first.
     Result<void> ToResult() const {
