@@ -49,12 +49,14 @@ void Alerts::OnRole(Role role) {
     evaluator_.Clear();
     late_.Clear();
     failed_.Clear();
-    storing_.clear();
+    storing_ = 0;
     book_.Reset();
     over_.clear();
     unkept_.clear();
     values_.clear();
     if (leads && config_.enabled) Launch(Watch(home_.term()));
+    // Changes that waited for one of the last term hear that nothing is ready.
+    TakeTurns();
 }
 
 void Alerts::With(std::move_only_function<void(Alerts&)> look) {

@@ -68,6 +68,9 @@ class Alerts final : public Sink {
 
     // From any thread: runs `look` on the node's thread. All below is for use there.
     void With(std::move_only_function<void(Alerts&)> look);
+    // The same for `change`, which changes a rule or a channel, or refuses to: it begins when those
+    // before it are stored. So each is judged by what they left: a rule names no channel that goes.
+    void InTurn(std::move_only_function<void(Alerts&)> change);
 
     // kUnavailable until what an earlier leader left is read.
     Result<void> Ready() const;
@@ -82,6 +85,7 @@ class Alerts final : public Sink {
 
     // Changes, each answered when it is stored. `by` says who asks and what changes; null: nobody.
     // kConflict if the condition does not hold, with the field `version` or `name`.
+    // REQUIRES for rules and channels: called by what InTurn runs.
     void PutRule(AlertRule rule, const WriteCondition& condition, ActPtr by, Done<void> done);
     // kConflict for one that is not an operator's: it can only be disabled.
     void DeleteRule(const std::string& name, const WriteCondition& condition, ActPtr by,
@@ -113,6 +117,7 @@ class Alerts final : public Sink {
     void OnTold(const std::string& id, AlertState state);
     void Keep(const Alert& alert);
     void StoreThenApply(SettingPut row, ActPtr by, Done<void> done);
+    void TakeTurns();
     Alert* FindAlert(std::string_view id);
     static Text AlertKey(const Alert& alert) { return Text(std::string(kAlertPrefix) + alert.id); }
 
@@ -131,8 +136,10 @@ class Alerts final : public Sink {
     // Alerts that are being told. Outlives a term: what waits for a slow channel still goes out.
     std::set<std::pair<std::string, AlertState>> telling_;
     std::map<std::string, double>
-        values_;              // By rule: the last one seen, the worst of its subjects.
-    std::set<Text> storing_;  // Keys of rows that are being stored.
+        values_;  // By rule: the last one seen, the worst of its subjects.
+    std::deque<std::move_only_function<void(Alerts&)>> changes_;  // Wait for their turn.
+    std::size_t storing_ = 0;  // Rules and channels that are being stored: one at most, in turn.
+    bool taking_turns_ = false;
     bool leading_ = false;
     bool loaded_ = false;
     Home home_{runtime_};  // Its terms are those that this node leads in.

@@ -41,26 +41,44 @@ std::optional<AlertState> Alerts::StateOf(const std::string& rule) const {
     return worst;
 }
 
-// Stores a row, and only then lives by it. Nobody else's is taken meanwhile: it would be judged by
-// what stood before. A silence is judged by nothing, and has no version: the last one counts.
-void Alerts::StoreThenApply(SettingPut row, ActPtr by, Done<void> done) {
-    const bool silence = row.key.view().starts_with(kSilencePrefix);
-    if (!silence && !storing_.insert(row.key).second) {
-        return done(Fail(ErrorCode::kConflict, "somebody else is changing it just now", "version"));
+void Alerts::InTurn(std::move_only_function<void(Alerts&)> change) {
+    home_.Post([this, change = std::move(change)]() mutable {
+        changes_.push_back(std::move(change));
+        TakeTurns();
+    });
+}
+
+// A change that is refused is over at once, and may be answered by a call of this: hence the loop.
+void Alerts::TakeTurns() {
+    if (std::exchange(taking_turns_, true)) return;
+    while (storing_ == 0 && !changes_.empty()) {
+        auto change = std::move(changes_.front());
+        changes_.pop_front();
+        change(*this);
     }
-    node_->Ask(
-        SetSetting{.key = row.key, .value = row.value, .by = std::move(by)},
-        [this, row, done = std::move(done), term = home_.term()](Result<Answer> answer) mutable {
-            if (term.holds()) storing_.erase(row.key);
-            if (!answer) return done(std::unexpected(answer.error()));
-            if (term.holds()) {
-                const bool channel = row.key.view().starts_with(kChannelPrefix);
-                auto applied = channel ? delivery_.ApplyStored(row) : book_.Apply(row);
-                if (!applied) return done(std::unexpected(applied.error()));
-                evaluator_.SetRules(book_.rules());
-            }
-            done({});
-        });
+    taking_turns_ = false;
+}
+
+// Stores a row, and only then lives by it. A silence is judged by nothing, and has no version: it
+// waits for no turn, and the last one counts.
+void Alerts::StoreThenApply(SettingPut row, ActPtr by, Done<void> done) {
+    const std::size_t turn = row.key.view().starts_with(kSilencePrefix) ? 0 : 1;
+    storing_ += turn;
+    node_->Ask(SetSetting{.key = row.key, .value = row.value, .by = std::move(by)},
+               [this, row, turn, done = std::move(done),
+                term = home_.term()](Result<Answer> answer) mutable {
+                   Result<void> stored;
+                   if (!answer) stored = std::unexpected(answer.error());
+                   if (stored && term.holds()) {
+                       const bool channel = row.key.view().starts_with(kChannelPrefix);
+                       stored = channel ? delivery_.ApplyStored(row) : book_.Apply(row);
+                       if (stored) evaluator_.SetRules(book_.rules());
+                   }
+                   done(std::move(stored));
+                   if (!term.holds()) return;
+                   storing_ -= turn;
+                   TakeTurns();
+               });
 }
 
 void Alerts::PutRule(AlertRule rule, const WriteCondition& condition, ActPtr by, Done<void> done) {

@@ -101,5 +101,94 @@ TEST_F(AlertsTest, TwoSilencesAtOnceAreBothTaken) {
     EXPECT_EQ(alerts.rules().silenced_until("busy"), until) << "the last one counts";
 }
 
+// --- A channel that goes while a rule is made that names it ------------------------------------
+
+class AlertTurnsTest : public AlertsTest {
+  protected:
+    AlertTurnsTest() {
+        AnswerCommits();
+        Answers made = Change([](Alerts& alerts, Done<void> done) {
+            alerts.PutChannel(
+                {.name = "ops", .kind = ChannelKind::kWebhook, .url = "https://h.example/"}, {},
+                nullptr, std::move(done));
+        });
+        AnswerCommits();
+        EXPECT_TRUE(*made && **made);
+    }
+    using Answers = std::shared_ptr<std::optional<Result<void>>>;
+    Answers Change(std::move_only_function<void(Alerts&, Done<void>)> change) {
+        auto answer = std::make_shared<std::optional<Result<void>>>();
+        alerts.InTurn([change = std::move(change), answer](Alerts& alerts) mutable {
+            if (auto ready = alerts.Ready(); !ready) {
+                answer->emplace(std::unexpected(ready.error()));
+                return;
+            }
+            change(alerts, [answer](Result<void> done) { answer->emplace(std::move(done)); });
+        });
+        runtime.Run();
+        return answer;
+    }
+    Answers PutRule(const std::string& name) {
+        return Change([name](Alerts& alerts, Done<void> done) {
+            alerts.PutRule(
+                {.name = name, .metric = "tasks_pending", .threshold = 1, .channels = {"ops"}}, {},
+                nullptr, std::move(done));
+        });
+    }
+    Answers DeleteChannel() {
+        return Change([](Alerts& alerts, Done<void> done) {
+            alerts.DeleteChannel("ops", {}, nullptr, std::move(done));
+        });
+    }
+};
+
+// Both were judged by what stood before the other was stored: the rule then told nobody.
+TEST_F(AlertTurnsTest, AChannelThatARuleIsBeingGivenStays) {
+    const Answers put = PutRule("r");
+    const Answers gone = DeleteChannel();
+    EXPECT_FALSE(*gone) << "it waits for the rule";
+    AnswerCommits();
+    ASSERT_TRUE(*put && *gone);
+    EXPECT_TRUE(**put);
+    ASSERT_FALSE(**gone);
+    EXPECT_EQ((**gone).error().code, ErrorCode::kConflict);
+    EXPECT_TRUE(delivery.Has("ops"));
+}
+
+TEST_F(AlertTurnsTest, ARuleDoesNotNameAChannelThatIsBeingTakenAway) {
+    const Answers gone = DeleteChannel();
+    const Answers put = PutRule("r");
+    EXPECT_FALSE(*put) << "it waits for the channel";
+    AnswerCommits();
+    ASSERT_TRUE(*put && *gone);
+    EXPECT_TRUE(**gone);
+    ASSERT_FALSE(**put);
+    EXPECT_EQ((**put).error().field, "channels");
+    EXPECT_FALSE(alerts.rules().Find("r"));
+}
+
+// A change that the store does not take, or that is refused, lets the next one have its turn.
+TEST_F(AlertTurnsTest, AChangeThatFailsHoldsUpNobody) {
+    const Answers put = PutRule("r");
+    const Answers bad = PutRule("no id!");
+    const Answers gone = DeleteChannel();
+    Answer(store.commits, Result<void>(Fail(ErrorCode::kInvalid, "no")));
+    AnswerCommits();
+    ASSERT_TRUE(*put && *bad && *gone);
+    EXPECT_FALSE(**put);
+    EXPECT_FALSE(**bad);
+}
+
+// The leader is deposed while one is stored and another waits: both are answered.
+TEST_F(AlertTurnsTest, WhoWaitsHearsThatTheLeadIsLost) {
+    const Answers put = PutRule("r");
+    const Answers gone = DeleteChannel();
+    Answer(store.commits, Result<void>(Fail(ErrorCode::kFenced, "a newer leader exists")));
+    runtime.Run();
+    ASSERT_TRUE(*put && *gone);
+    EXPECT_FALSE(**put);
+    EXPECT_FALSE(**gone);
+}
+
 }  // namespace
 }  // namespace takt::internal

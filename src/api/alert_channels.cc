@@ -272,8 +272,8 @@ void PutChannel(Call call) {
     if (!draft) return call.RefuseRequest(draft.error());
     const auto condition = ReadWriteCondition(call.request());
     if (!condition) return call.RefuseRequest(condition.error());
-    WithAlerts(std::move(call), [draft = std::move(*draft), condition = *condition](
-                                    Call call, Alerts& alerts) mutable {
+    ChangeAlerts(std::move(call), [draft = std::move(*draft), condition = *condition](
+                                      Call call, Alerts& alerts) mutable {
         const std::string name = draft.channel.name;
         const Channel* known = alerts.delivery().Find(name);
         auto channel = Completed(std::move(draft), known);
@@ -292,7 +292,7 @@ void PutChannel(Call call) {
 void DeleteChannel(Call call) {
     const auto condition = ReadWriteCondition(call.request());
     if (!condition) return call.RefuseRequest(condition.error());
-    WithAlerts(std::move(call), [condition = *condition](Call call, Alerts& alerts) mutable {
+    ChangeAlerts(std::move(call), [condition = *condition](Call call, Alerts& alerts) mutable {
         const std::string name(call.request().Parameter("name"));
         ActPtr by = ActOf(call, ChannelChangeOf(alerts, name));
         alerts.DeleteChannel(name, condition, std::move(by),

@@ -1,4 +1,7 @@
 // Channels that operators make by the API.
+#include <latch>
+#include <thread>
+
 #include "api/test_alerts.h"
 
 namespace takt::internal {
@@ -66,6 +69,40 @@ TEST(AlertChannelsApi, NothingSecretIsShown) {
     EXPECT_NE(seen.find("o@example.com"), std::string::npos);
     EXPECT_EQ(seen.find("very-secret"), std::string::npos);
     EXPECT_EQ(seen.find("s3cret"), std::string::npos);
+}
+
+// A rule that names a channel, and that channel's end, come in the same moment from two people. Both
+// were taken, and the rule told nobody.
+TEST(AlertChannelsApi, ARuleNeverNamesAChannelThatIsGone) {
+    Ears ears;
+    TestScheduler scheduler(Quick(ears));
+    AwaitReady(scheduler);
+    const std::string channel = "/api/v1/alert-channels/team";
+    const std::string rule = "/api/v1/alert-rules/r";
+    int refused_rules = 0;
+    for (int round = 0; round < 60; ++round) {
+        ASSERT_EQ(scheduler.Put(channel, kHook).status, 201);
+        int put = 0;
+        std::latch begin(2);
+        std::thread other([&] {
+            begin.arrive_and_wait();
+            put = scheduler
+                      .Put(rule, R"({"metric": "tasks_pending", "operator": ">", "threshold": 5,
+                                     "channels": ["team"]})")
+                      .status;
+        });
+        begin.arrive_and_wait();
+        const int gone = scheduler.Delete(channel).status;
+        other.join();
+        const bool named = put == 201 && gone == 409;
+        const bool missed = put == 400 && gone == 204;
+        ASSERT_TRUE(named || missed) << put << " and " << gone;
+        refused_rules += missed;
+        if (!named) continue;
+        ASSERT_EQ(scheduler.Delete(rule).status, 204);
+        ASSERT_EQ(scheduler.Delete(channel).status, 204);
+    }
+    RecordProperty("refused_rules", refused_rules);
 }
 
 // An administrator of one namespace points a channel at a server of their own, to be sent the secret.

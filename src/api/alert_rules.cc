@@ -210,8 +210,8 @@ void PutRule(Call call) {
     if (!rule) return call.RefuseRequest(rule.error());
     const auto condition = ReadWriteCondition(call.request());
     if (!condition) return call.RefuseRequest(condition.error());
-    WithAlerts(std::move(call), [rule = std::move(*rule), condition = *condition](
-                                    Call call, Alerts& alerts) mutable {
+    ChangeAlerts(std::move(call), [rule = std::move(*rule), condition = *condition](
+                                      Call call, Alerts& alerts) mutable {
         const AlertRule* known = alerts.rules().Find(rule.name);
         const int status = known ? 200 : 201;
         rule.version = known ? known->version + 1 : 1;  // As PutRule will have it.
@@ -229,7 +229,7 @@ void PutRule(Call call) {
 void DeleteRule(Call call) {
     const auto condition = ReadWriteCondition(call.request());
     if (!condition) return call.RefuseRequest(condition.error());
-    WithAlerts(std::move(call), [condition = *condition](Call call, Alerts& alerts) mutable {
+    ChangeAlerts(std::move(call), [condition = *condition](Call call, Alerts& alerts) mutable {
         const std::string name(call.request().Parameter("name"));
         ActPtr by = ActOf(call, RuleChangeOf(alerts, name));
         alerts.DeleteRule(name, condition, std::move(by),

@@ -20,6 +20,15 @@ inline void WithAlerts(Call call, std::move_only_function<void(Call, Alerts&)> l
     });
 }
 
+// The same for a call that changes a rule or a channel, once the changes before it are stored.
+inline void ChangeAlerts(Call call, std::move_only_function<void(Call, Alerts&)> change) {
+    Alerts& alerts = call.services().alerts;
+    alerts.InTurn([call = std::move(call), change = std::move(change)](Alerts& alerts) mutable {
+        if (auto ready = alerts.Ready(); !ready) return call.RefuseAnswer(ready.error());
+        change(std::move(call), alerts);
+    });
+}
+
 // If-Match and If-None-Match, as a rule or a channel obeys them.
 Result<WriteCondition> ReadWriteCondition(const HttpRequest& request);
 // A condition that does not hold is 412.
