@@ -131,7 +131,7 @@ void Alerts::PutChannel(Channel channel, const WriteCondition& condition, ActPtr
                          "name"));
     }
     auto fits = CheckCondition(condition, known != nullptr, known ? known->version : 0, who);
-    if (fits) fits = CheckChannel(channel);
+    if (fits) fits = CheckNewChannel(channel);
     if (!fits) return done(std::move(fits));
     if (auto allowed = delivery_.Guard(channel); !allowed) {
         return done(std::unexpected(allowed.error()));

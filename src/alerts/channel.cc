@@ -119,12 +119,44 @@ std::vector<Error> MistakesOf(const Channel& channel) {
     return wrong;
 }
 
+// Fields that have a value and that its kind makes no use of: whoever gave them means another kind.
+std::vector<Error> NeedlessIn(const Channel& channel) {
+    std::vector<Error> wrong;
+    const auto only = [&](ChannelKind kind, bool given, std::string_view field) {
+        if (!given || channel.kind == kind) return;
+        wrong.push_back(Unfit(field, "is of the kind " + std::string(Name(kind)) + "; the kind " +
+                                         std::string(Name(channel.kind)) + " has none")
+                            .error());
+    };
+    if (channel.kind == ChannelKind::kLog && !channel.url.empty()) {
+        wrong.push_back(
+            Unfit("url", "is of the kinds webhook and email; give one as kind").error());
+    }
+    only(ChannelKind::kWebhook, channel.format != WebhookFormat::kJson, "template");
+    only(ChannelKind::kWebhook, !channel.secret.empty(), "secret");
+    only(ChannelKind::kEmail, !channel.user.empty(), "user");
+    only(ChannelKind::kEmail, !channel.password.empty(), "password");
+    only(ChannelKind::kEmail, !channel.from.empty(), "from");
+    only(ChannelKind::kEmail, !channel.to.empty(), "to");
+    only(ChannelKind::kEmail, !channel.ca_file.empty(), "ca_file");
+    only(ChannelKind::kEmail, !channel.require_tls, "require_tls");
+    return wrong;
+}
+
+Result<void> FirstOf(const std::vector<Error>& wrong) {
+    if (wrong.empty()) return {};
+    return std::unexpected(wrong.front());
+}
+
 }  // namespace
 
 Result<void> CheckChannel(const Channel& channel) {
-    const auto wrong = MistakesOf(channel);
-    if (wrong.empty()) return {};
-    return std::unexpected(wrong.front());
+    return FirstOf(MistakesOf(channel));
+}
+
+Result<void> CheckNewChannel(const Channel& channel) {
+    auto checked = CheckChannel(channel);
+    return checked ? FirstOf(NeedlessIn(channel)) : checked;
 }
 
 std::string_view Name(ChannelKind kind) {
@@ -170,6 +202,10 @@ Channel ChannelOf(const std::map<std::string, std::string>& fields, Mistakes& mi
         if (auto set = SetChannelField(channel, field, text); !set) add(set.error());
     }
     for (const Error& error : MistakesOf(channel)) add(error);
+    // Of a kind that could not be read nothing is known.
+    if (!told.contains("kind")) {
+        for (const Error& error : NeedlessIn(channel)) add(error);
+    }
     return channel;
 }
 

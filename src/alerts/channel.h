@@ -56,6 +56,9 @@ constexpr std::size_t kChannelsMax = 50;
 
 // kInvalid names the field at fault.
 Result<void> CheckChannel(const Channel& channel);
+// Of one that is given now: also that it has no field that its kind makes no use of. Not asked of
+// stored ones, which earlier versions took.
+Result<void> CheckNewChannel(const Channel& channel);
 
 // As one that an operator made is stored under "alert-channel/NAME", secrets included.
 constexpr std::string_view kChannelPrefix = "alert-channel/";

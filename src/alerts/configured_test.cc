@@ -79,6 +79,9 @@ TEST_F(ConfiguredAlertsTest, AMistakeInAChannelIsNamed) {
     EXPECT_THAT(but("name", "log"), ElementsAre(HasSubstr("of that name already")));
     EXPECT_THAT(but("secret", "env:TAKT_TEST_NOT_SET"),
                 ElementsAre(HasSubstr("TAKT_TEST_NOT_SET, which is not set")));
+    EXPECT_THAT(but("user", "u"), ElementsAre(HasSubstr("user is of the kind email")));
+    EXPECT_THAT(wrong({{"name", "a"}, {"url", "https://h/"}}),
+                ElementsAre(HasSubstr("url is of the kinds webhook and email")));
     EXPECT_THAT(wrong({{"name", "a"}, {"kind", "email"}, {"url", "smtp://m"}, {"from", "x"}}),
                 ElementsAre(HasSubstr("from must be"), HasSubstr("to must be")));
 }

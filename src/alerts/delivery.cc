@@ -160,6 +160,8 @@ Result<void> Delivery::ApplyStored(const SettingPut& row) {
     if (!allows) return std::unexpected(allows.error());
     channel->allow_address = std::move(*allows);
     if (!line) line = lines_.emplace_back(std::make_unique<Line>()).get();
+    // How the last delivery went says nothing of another target, or of another password.
+    if (line->channel.version != channel->version) line->last.reset();
     line->channel = std::move(*channel);
     return {};
 }
@@ -193,7 +195,8 @@ void Delivery::Send(const Notice& notice, const std::vector<std::string>& channe
         const bool named = std::ranges::find(channels, line->channel.name) != channels.end();
         if (line->gone || (!channels.empty() && !named)) continue;
         if (line->waiting.size() >= kWaitingMax) {
-            Note(*line, Fail(ErrorCode::kExhausted, "too many alerts wait for this channel"));
+            Note(*line, line->channel.version,
+                 Fail(ErrorCode::kExhausted, "too many alerts wait for this channel"));
             continue;
         }
         line->waiting.push_back({notice, all});
@@ -205,7 +208,8 @@ void Delivery::Send(const Notice& notice, const std::vector<std::string>& channe
 Flow<> Delivery::TellAll(Line& line) {
     line.busy = true;
     while (!line.waiting.empty()) {
-        Note(line, co_await TellFirst(line));
+        const Told told = co_await TellFirst(line);
+        Note(line, told.version, told.result);
         // Held until the line is in order again: it may say that all are done, and be sent to
         // again.
         const Item ended = std::move(line.waiting.front());
@@ -215,23 +219,29 @@ Flow<> Delivery::TellAll(Line& line) {
     if (line.gone) std::erase_if(lines_, [&](const auto& one) { return one.get() == &line; });
 }
 
-Flow<Result<void>> Delivery::TellFirst(Line& line) {
+Flow<Delivery::Told> Delivery::TellFirst(Line& line) {
     for (std::size_t tries = 0;; ++tries) {
+        const std::uint32_t version = line.channel.version;
         // In a turn of its own, as a channel such as the log answers at once: a storm of alerts
         // holds up nobody.
         const auto told = co_await Wait<Result<void>>([&](auto done) {
             tell_(line.channel, line.waiting.front().notice, home_.Here(std::move(done)));
         });
         const bool last = tries == kRetryDelays.size() || line.gone;
-        if (told || !MayPass(told.error()) || last) co_return told;
-        line.last = Last{runtime_.Now().wall, false, told.error().detail};
+        if (told || !MayPass(told.error()) || last) co_return Told{version, told};
+        if (version == line.channel.version) {
+            line.last = Last{runtime_.Now().wall, false, told.error().detail};
+        }
         co_await home_.Sleep(kRetryDelays[tries]);
-        if (line.gone) co_return told;
+        if (line.gone) co_return Told{version, told};
     }
 }
 
-void Delivery::Note(Line& line, const Result<void>& result) {
-    line.last = Last{runtime_.Now().wall, result.has_value(), result ? "" : result.error().detail};
+void Delivery::Note(Line& line, std::uint32_t version, const Result<void>& result) {
+    if (version == line.channel.version) {
+        line.last =
+            Last{runtime_.Now().wall, result.has_value(), result ? "" : result.error().detail};
+    }
     ++(result ? line.counts.told : line.counts.failed);
     if (result) return;
     Log(LogLevel::kError, "alerts", "a channel was not told",
@@ -257,14 +267,14 @@ void Delivery::Test(const std::string& channel, std::move_only_function<void(Res
     notice.alert.firing_at = notice.alert.pending_at = runtime_.Now().wall;
     notice.alert.message = "this is a test: nothing is wrong";
     tell_(found->channel, notice,
-          [this, channel, &runtime = runtime_, stay = home_.stay(),
-           done = std::move(done)](Result<void> result) mutable {
-              runtime.Post([this, channel, stay, result = std::move(result),
+          [this, channel, version = found->channel.version, &runtime = runtime_,
+           stay = home_.stay(), done = std::move(done)](Result<void> result) mutable {
+              runtime.Post([this, channel, version, stay, result = std::move(result),
                             done = std::move(done)]() mutable {
                   Line* line = stay.holds() ? FindLine(channel) : nullptr;
                   if (line) {
                       line->testing = false;
-                      Note(*line, result);
+                      Note(*line, version, result);
                   }
                   done(std::move(result));
               });

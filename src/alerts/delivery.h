@@ -93,16 +93,21 @@ class Delivery {
     struct Line {
         Channel channel;
         std::deque<Item> waiting;
-        bool busy = false;     // TellAll is at work.
-        bool gone = false;     // Nobody is told any more; it ends with TellAll.
-        bool testing = false;  // A test is under way.
-        std::optional<Last> last;
+        bool busy = false;         // TellAll is at work.
+        bool gone = false;         // Nobody is told any more; it ends with TellAll.
+        bool testing = false;      // A test is under way.
+        std::optional<Last> last;  // Of the channel as it is now.
         Counts counts;
     };
     Flow<> TellAll(Line& line);  // Until nothing waits.
-    // Again and again, until it is told or given up.
-    Flow<Result<void>> TellFirst(Line& line);
-    void Note(Line& line, const Result<void>& result);
+    // Again and again, until it is told or given up; and the version that the channel had then.
+    struct Told {
+        std::uint32_t version = 0;
+        Result<void> result;
+    };
+    Flow<Told> TellFirst(Line& line);
+    // `version` is that of the channel that was told.
+    void Note(Line& line, std::uint32_t version, const Result<void>& result);
     Line* FindLine(std::string_view channel) const;
     void RemoveLine(Line& line);
 

@@ -101,6 +101,35 @@ TEST_F(StoredChannels, AChangeCountsFromTheNextTry) {
     EXPECT_EQ(told, 1);
 }
 
+// It failed; the operator gives it another address. That it failed is no word about the new one.
+TEST_F(StoredChannels, TheLastDeliveryIsOfTheTargetThatItHas) {
+    const auto last = [&] { return delivery.channels().back().last; };
+    Channel hook = Hook("ops");
+    hook.version = 1;
+    ASSERT_TRUE(delivery.ApplyStored(RowOf(hook)));
+    delivery.Test("ops", [](auto) {});
+    Answer(Fail(ErrorCode::kInvalid, "answered 404"));
+    ASSERT_TRUE(last());
+    EXPECT_FALSE(last()->ok);
+    ASSERT_TRUE(delivery.TakeStored({RowOf(hook)}).empty());
+    EXPECT_TRUE(last()) << "the same, read again";
+
+    delivery.Test("ops", [](auto) {});
+    delivery.Send(AlertOf("a"), {"ops"}, [this] { ++told; });
+    hook.url = "https://other.example.com/y";
+    hook.version = 2;
+    ASSERT_TRUE(delivery.ApplyStored(RowOf(hook)));
+    EXPECT_FALSE(last());
+    Answer({});
+    Answer({});
+    EXPECT_EQ(told, 1);
+    EXPECT_FALSE(last()) << "both were told at the old address";
+    delivery.Test("ops", [](auto) {});
+    Answer({});
+    ASSERT_TRUE(last());
+    EXPECT_TRUE(last()->ok);
+}
+
 // The operator deletes a channel while it is called, and one alert waits behind that.
 TEST_F(StoredChannels, OneThatIsTakenAwayIsToldNothingMore) {
     ASSERT_TRUE(delivery.ApplyStored(RowOf(Hook("ops"))));

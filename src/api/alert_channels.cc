@@ -191,13 +191,23 @@ void WriteChannel(JsonWriter& json, const Delivery::View& view) {
     json.EndObject();
 }
 
-// For the audit: what may be shown of it.
-std::string ShownChannel(const Channel& channel) {
+// For the audit: what may be shown of it, and of what is hidden whether it is there and whether it is
+// another one than `before` had.
+std::string ShownChannel(const Channel& channel, const Channel* before = nullptr) {
     const std::optional<Delivery::Last> last;
     const Delivery::Counts counts;
     std::string text;
     JsonWriter json(text);
-    ChannelTable().WriteShared(json, {{channel, last, counts, 0}});
+    json.BeginObject();
+    ChannelTable().WriteSharedFields(json, {{channel, last, counts, 0}});
+    constexpr std::pair<std::string_view, std::string Channel::*> kHidden[] = {
+        {"url", &Channel::url}, {"secret", &Channel::secret}, {"password", &Channel::password}};
+    for (const auto& [name, member] : kHidden) {
+        if ((channel.*member).empty()) continue;
+        const bool changed = before && before->*member != channel.*member;
+        json.Field(name, std::string_view(changed ? "(hidden, changed)" : "(hidden)"));
+    }
+    json.EndObject();
     return text;
 }
 
@@ -246,6 +256,8 @@ Result<Channel> Completed(ChannelDraft draft, const Channel* known) {
         channel.*member = given ? std::move(*given) : stays ? known->*member : std::string();
         return {};
     };
+    // An e-mail is not signed. Whoever gives a secret for it is told so by CheckNewChannel.
+    if (channel.kind != ChannelKind::kWebhook && !draft.secret) draft.secret.emplace();
     if (auto set = secret(draft.secret, &Channel::secret, "secret", moved); !set) {
         return std::unexpected(set.error());
     }
@@ -254,7 +266,7 @@ Result<Channel> Completed(ChannelDraft draft, const Channel* known) {
     if (auto set = secret(draft.password, &Channel::password, "password", opened); !set) {
         return std::unexpected(set.error());
     }
-    if (auto checked = CheckChannel(channel); !checked) return std::unexpected(checked.error());
+    if (auto checked = CheckNewChannel(channel); !checked) return std::unexpected(checked.error());
     return std::move(channel);
 }
 
@@ -279,7 +291,7 @@ void PutChannel(Call call) {
         auto channel = Completed(std::move(draft), known);
         if (!channel) return call.RefuseRequest(channel.error());
         AuditChange change = ChannelChangeOf(alerts, name);
-        change.after = JsonDocument(ShownChannel(*channel));
+        change.after = JsonDocument(ShownChannel(*channel, known));
         ActPtr by = ActOf(call, std::move(change));
         alerts.PutChannel(std::move(*channel), condition, std::move(by),
                           [call = std::move(call), status = known ? 200 : 201](auto put) mutable {

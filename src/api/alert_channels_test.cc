@@ -71,6 +71,28 @@ TEST(AlertChannelsApi, NothingSecretIsShown) {
     EXPECT_EQ(seen.find("s3cret"), std::string::npos);
 }
 
+// Somebody points the team's channel elsewhere: the audit says that, and not where to.
+TEST(AlertChannelsApi, TheAuditTellsThatWhatIsHiddenChanged) {
+    Ears ears;
+    TestScheduler scheduler(Quick(ears));
+    AwaitReady(scheduler);
+    const auto hook = [](const std::string& url, const std::string& secret) {
+        return R"({"kind": "webhook", "url": ")" + url + R"(", "secret": ")" + secret + R"("})";
+    };
+    const std::string path = "/api/v1/alert-channels/team";
+    ASSERT_EQ(scheduler.Put(path, hook("https://h.example.com/one", "a")).status, 201);
+    ASSERT_EQ(scheduler.Put(path, hook("https://h.example.com/two", "a")).status, 200);
+    ASSERT_EQ(scheduler.Put(path, hook("https://h.example.com/two", "b")).status, 200);
+    const auto after = [&](std::size_t index) {
+        const auto items = scheduler.Get("/api/v1/audit").json.at("items").as_array();
+        return items.at(index).at("after").as_object();
+    };
+    EXPECT_EQ(after(1).at("url").as_string(), "(hidden, changed)");
+    EXPECT_EQ(after(1).at("secret").as_string(), "(hidden)");
+    EXPECT_EQ(after(0).at("url").as_string(), "(hidden)");
+    EXPECT_EQ(after(0).at("secret").as_string(), "(hidden, changed)");
+}
+
 // A rule that names a channel, and that channel's end, come in the same moment from two people. Both
 // were taken, and the rule told nobody.
 TEST(AlertChannelsApi, ARuleNeverNamesAChannelThatIsGone) {
@@ -162,6 +184,19 @@ TEST(AlertChannelsApi, BadInputIsNamed) {
               "password");
     EXPECT_EQ(field(R"({"kind": "webhook", "url": "https://h/", "ca_file": "/etc/passwd"})"),
               "ca_file");
+    // A field of another kind was dropped without a word.
+    for (const char* more : {"user", "password", "from"}) {
+        EXPECT_EQ(field(R"({"kind": "webhook", "url": "https://h/", ")" + std::string(more) +
+                        R"(": "x"})"),
+                  more);
+    }
+    EXPECT_EQ(field(R"({"kind": "webhook", "url": "https://h/", "to": ["a@b.c"]})"), "to");
+    for (const char* more : {R"("secret": "x")", R"("template": "slack")"}) {
+        EXPECT_NE(field(R"({"kind": "email", "url": "smtp://h:25", "from": "a@b.c", "to": ["a@b.c"],
+                            )" +
+                        std::string(more) + "}"),
+                  "");
+    }
     const Answered configured = scheduler.Put("/api/v1/alert-channels/ops", kHook);
     EXPECT_EQ(configured.status, 409) << "it stands in the configuration";
     EXPECT_EQ(scheduler.Delete("/api/v1/alert-channels/log").status, 409);

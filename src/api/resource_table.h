@@ -84,12 +84,16 @@ class ResourceTable {
     // An object of those alone.
     void WriteShared(JsonWriter& json, const Answer& answer) const {
         json.BeginObject();
+        WriteSharedFields(json, answer);
+        json.EndObject();
+    }
+    // The same within an object that has others too.
+    void WriteSharedFields(JsonWriter& json, const Answer& answer) const {
         for (const auto& field : answer_) {
             if (!IsTaken(field.name)) continue;
             json.Key(field.name);
             field.write(json, answer);
         }
-        json.EndObject();
     }
 
   private:
