@@ -147,6 +147,20 @@ TEST(Namespaces, ATokenIsForOneOrForAll) {
     ASSERT_EQ(scheduler.Post(kSpaces, R"({"name": "billing"})", all).status, 201);
     EXPECT_EQ(scheduler.Get(kSpaces, one).json.at("items").as_array().size(), 1u);
 
+    // The names of other namespaces are nobody else's business.
+    const auto leads = [&](const HttpHeaderList& who) {
+        std::string names;
+        const auto status = scheduler.Get("/api/v1/scheduler/status", who).json;
+        for (const auto& node : status.at("nodes").as_array()) {
+            for (const auto& name : node.at("leads").as_array()) {
+                names += std::string(name.as_string()) + " ";
+            }
+        }
+        return names;
+    };
+    EXPECT_TRUE(leads(all).contains("default")) << leads(all);
+    EXPECT_FALSE(leads(one).contains("default")) << leads(one);
+
     // Its administrator makes, sees and revokes those of his own namespace only.
     const auto made = scheduler.Post("/api/v1/tokens", R"({"name": "w", "role": "worker"})", one);
     EXPECT_EQ(made.Text("namespace"), "billing");

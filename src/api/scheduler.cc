@@ -25,12 +25,13 @@ void WriteLeader(JsonWriter& json, const std::optional<LeaderRow>& leader) {
     json.Field("address", leader->address.view()).Field("epoch", leader->epoch).EndObject();
 }
 
-// The namespaces that each node leads, as far as this one knows.
+// The namespaces that each node leads, as far as this one knows and the caller may know.
 using Leads = std::multimap<std::string, std::string>;
 
-Leads LeadsOf(const Gate& gate) {
+Leads LeadsOf(const Call& call) {
     Leads leads;
-    for (const auto& [name, realm] : gate.realms) {
+    for (const auto& [name, realm] : call.services().gate->realms) {
+        if (!call.who().May(Permission::kViewer, name)) continue;
         const NodeStatus status = realm->node.status();
         if (status.leader) leads.emplace(status.leader->node.text().str(), name);
     }
@@ -106,7 +107,7 @@ void SendStatus(Call call, const StatusParts& parts) {
 
 void GetStatus(Call call) {
     Store& store = call.services().store;
-    Leads leads = LeadsOf(*call.services().gate);
+    Leads leads = LeadsOf(call);
     store.Nodes([call = std::move(call),
                  leads = std::move(leads)](Result<std::vector<NodeRow>> nodes) mutable {
         Node& node = call.services().node;
