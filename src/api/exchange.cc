@@ -14,6 +14,7 @@
 #include "api/json_read.h"
 #include "api/refusals.h"
 #include "base/flow.h"
+#include "base/utf8.h"
 #include "metrics/meters.h"
 
 namespace takt::internal {
@@ -68,6 +69,10 @@ std::optional<Problem> CheckQuery(const Route& route, const HttpRequest& request
     for (const RouteQuery& query : route.query) known.push_back(query.name);
     std::vector<std::string> seen;
     for (const auto& [name, value] : request.QueryAll()) {
+        if (!IsValidUtf8(name) || !IsValidUtf8(value)) {
+            const std::string which = IsValidUtf8(name) ? name : std::string();
+            return Problem{400, "invalid", "the query " + which + " is not UTF-8", which};
+        }
         if (std::ranges::find(known, name) == known.end()) {
             Error error = UnknownField(name, known).error();
             error.detail = "in the query: " + error.detail;

@@ -46,6 +46,18 @@ TEST(Search, ExecutionsAreFoundByNameIdMetadataAndErrorWithoutRegardToCase) {
     EXPECT_EQ(one.json.at("metadata").at("team").as_string(), "Billing");
 }
 
+// Half a character, cut by a program that knows only bytes: it was looked for, and never found.
+TEST(Search, WordsThatAreNotUtf8AreRefused) {
+    TestScheduler scheduler;
+    for (const char* path : {"/api/v1/executions", "/api/v1/tasks"}) {
+        const Answered bad = scheduler.Get(std::string(path) + "?search=%FF");
+        EXPECT_EQ(bad.status, 400) << path;
+        EXPECT_EQ(bad.Text("field"), "search");
+        EXPECT_EQ(scheduler.Get(std::string(path) + "?search=%E4%B8%AD").status, 200);
+        EXPECT_EQ(scheduler.Get(std::string(path) + "?%FF=x").status, 400);
+    }
+}
+
 TEST(Search, PagesOfASearchMeetWithoutGapOrOverlap) {
     TestScheduler scheduler;
     for (int i = 0; i < 9; ++i) {
