@@ -45,9 +45,12 @@ int Work(const WorkerFlags& options) {
         return kUsage;
     }
     config->worker.allow_shell |= options.allow_shell;
-    if (const char* space = std::getenv("TAKT_NAMESPACE"); space && config->worker.space.empty()) {
-        config->worker.space = space;
-    }
+    // As for the commands that ask a server; keys and flags are stronger.
+    const auto take = [](const char* variable, std::string& value) {
+        if (const char* given = std::getenv(variable); given && value.empty()) value = given;
+    };
+    take("TAKT_NAMESPACE", config->worker.space);
+    take("TAKT_TOKEN", config->worker.token);
     for (const auto& [flags, protocol] :
          {std::pair{options.http, "http"}, {options.grpc, "grpc"}}) {
         if (auto added = AddExecutors(flags, protocol, config->worker); !added) {
@@ -121,7 +124,8 @@ void AddWorker(CLI::App& app, Context& context) {
     config.AddShort(*worker, "--queues", "worker.queues", "Queues, parted by commas [all]");
     config.AddShort(*worker, "--labels", "worker.labels", "zone=a,disk=ssd");
     config.AddShort(*worker, "--group", "worker.group", "What a task's executor can name");
-    config.AddShort(*worker, "--token", "worker.token", "Access token with the role worker");
+    config.AddShort(*worker, "--token", "worker.token",
+                    "Access token with the role worker (also TAKT_TOKEN)");
     config.AddShort(*worker, "--health-listen", "worker.health_listen", "HOST:PORT for /healthz");
     config.AddShort(*worker, "--log-level", "log.level", "trace, debug, info, warning, error");
     config.AddShort(*worker, "--log-format", "log.format", "text or json");

@@ -3,7 +3,7 @@ import signal
 import time
 import unittest
 
-from harness import DEADLINE, TaktTest, until
+from harness import DEADLINE, TaktTest, environment, until
 
 USAGE = 2
 
@@ -18,6 +18,16 @@ class WorkerTest(TaktTest):
             while worker.process.poll() is None and time.monotonic() < end:
                 worker.signal(signal.SIGTERM)
             self.assertEqual(worker.process.poll(), 0, worker.text())
+
+    def test_its_token_may_stand_in_the_environment_as_for_every_command(self):
+        self.serve()
+        admin = self.takt_json("token", "create", "--role", "admin", "--name", "root")["token"]
+        allowed = {"TAKT_TOKEN": admin}
+        token = self.takt_json("token", "create", "--role", "worker", "--name", "w", env=allowed)["token"]
+        self.start("w1", "worker", "--demo", "--server", self.url, "--id", "w1",
+                   env=environment() | {"TAKT_TOKEN": token})
+        until(lambda: any(row["id"] == "w1" for row in self.takt_json("workers", env=allowed)["items"]),
+              "the worker is taken in")
 
     def test_types_that_it_has_no_handler_for_are_refused(self):
         ended = self.run_takt("worker", "--demo", "--types", "nope,noop")
