@@ -206,11 +206,12 @@ void Engine::Mark(FireState& state, bool paused) {
     state.paused_at = paused ? now_.wall : Time{};
 }
 
-// Its state was changed by an operator, and its text stays: a change that is no new version.
+// A new version although its text stays: who read it before and writes it back, enabled, would undo
+// the pause without a word.
 void Engine::Stamp(Recurring& recurring) {
-    if (recurring.row.task->updated_at == now_.wall) return;
     auto task = NewTaskPtr(new Task(*recurring.row.task));
     task->updated_at = now_.wall;
+    ++task->version;
     recurring.row.task = std::move(task);
 }
 
@@ -229,7 +230,6 @@ void Engine::SetPaused(Recurring& recurring, bool paused) {
                MayComeBefore(recurring.row, now_.wall)) {
         PlanFrom(recurring, now_.wall);
     }
-    Stamp(recurring);
     Arm(recurring);
     Write(recurring);
 }
@@ -239,6 +239,7 @@ void Engine::PauseFor(const ActPtr& by, Recurring& recurring, bool paused) {
     if (recurring.row.state.paused == paused) return;
     AuditChange change{.target = {"task", recurring.row.task->id.text().str()}};
     if (by) change.before = TaskDocument(recurring.row);
+    Stamp(recurring);
     SetPaused(recurring, paused);
     if (by) change.after = TaskDocument(recurring.row);
     draft_.Audit(by, std::move(change));
