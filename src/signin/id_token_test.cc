@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <boost/json/array.hpp>
+#include <boost/json/serialize.hpp>
 #include <boost/json/string.hpp>
 #include <boost/json/value.hpp>
 
@@ -81,6 +82,10 @@ struct Wrong {
     const char* why;
 };
 
+void PrintTo(const Wrong& wrong, std::ostream* out) {
+    *out << wrong.claim << ": " << boost::json::serialize(wrong.value);
+}
+
 class WrongIdTokenTest : public testing::TestWithParam<Wrong> {};
 
 TEST_P(WrongIdTokenTest, IsRefused) {
@@ -101,7 +106,8 @@ INSTANTIATE_TEST_SUITE_P(
                     Wrong{"nonce", nullptr, "nonce"}, Wrong{"exp", kSeconds - 61, "expired"},
                     Wrong{"exp", "never", "until when"}, Wrong{"iat", kSeconds + 61, "to come"},
                     Wrong{"nbf", kSeconds + 61, "to come"}, Wrong{"nbf", "now", "to come"},
-                    Wrong{"sub", "", "sub"}, Wrong{"sub", boost::json::string(256, 's'), "sub"}));
+                    Wrong{"sub", "", "sub"}, Wrong{"sub", boost::json::string(256, 's'), "sub"}),
+    [](const auto& info) { return info.param.claim + std::to_string(info.index); });
 
 TEST(IdTokenTest, ClocksMayDifferByAMinute) {
     object claims = Claims();

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,6 +24,8 @@ struct EtcdOptions {
     std::uint64_t quota = 0;  // etcd's, in bytes, where it does not tell itself; 0: its default.
     std::size_t load_page_rows = 1000;  // Executions in one page of Load.
     bool pinned = false;                // All reads are of the revision that the first one saw.
+    // Each time after etcd told its sizes, on a thread of the store's. For tests, which wait for it.
+    std::function<void()> on_sizes = {};
 };
 
 // etcd://[user:password@]host[:port][,host[:port]…][/prefix][?name=value&…]

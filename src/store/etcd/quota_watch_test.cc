@@ -1,7 +1,8 @@
 // How near etcd is to its quota, and what happens there.
 #include "store/etcd/quota_watch.h"
 
-#include <thread>
+#include <condition_variable>
+#include <mutex>
 
 #include "store/etcd/store_fixture.h"
 
@@ -61,21 +62,47 @@ TEST(QuotaWatch, AFileAboveTheQuotaOrAnAlarmIsFull) {
     EXPECT_EQ(watch.WhyFull(), "");
 }
 
+// Counts how often etcd told its sizes, for those who wait for the next time.
+class Sizings {
+  public:
+    void Add() {
+        const std::scoped_lock lock(mutex_);
+        ++count_;
+        changed_.notify_all();
+    }
+    int count() {
+        const std::scoped_lock lock(mutex_);
+        return count_;
+    }
+    bool AwaitAbove(int seen) {
+        std::unique_lock lock(mutex_);
+        return changed_.wait_for(lock, std::chrono::seconds(20), [&] { return count_ > seen; });
+    }
+
+  private:
+    std::mutex mutex_;
+    std::condition_variable changed_;
+    int count_ = 0;
+};
+
 // Work comes in faster than it ends. Before etcd turns read-only the scheduler is told to take no more;
 // all that is there ends, is purged, and then there is room.
 TEST_F(EtcdTest, WhatIsThereEndsAndIsPurgedBeforeEtcdIsFull) {
     constexpr int kQuota = 64 << 20;
     StartServer({.arguments = {"--quota-backend-bytes=" + std::to_string(kQuota)}});
-    OpenStore("?quota=" + std::to_string(kQuota));
+    Sizings sizings;
+    EtcdOptions options = *ParseEtcdUrl(server_->url("?quota=" + std::to_string(kQuota)));
+    options.on_sizes = [&] { sizings.Add(); };
+    store_ = std::move(*OpenEtcd(options));
     const Result<Term> term = Acquire();
     ASSERT_TRUE(term) << term.error().detail;
     std::uint64_t sequence = 0;
     std::vector<Execution> rows;
+    // As a node does every half second; etcd's size is asked for beside it.
     const auto look = [&] {
-        Leaders();  // As a node does every half second; etcd's size is asked for beside it.
-        for (int i = 0; i < 50 && store_->WhyFull().empty(); ++i) {
-            std::this_thread::sleep_for(std::chrono::milliseconds(2));
-        }
+        const int seen = sizings.count();
+        Leaders();
+        ASSERT_TRUE(sizings.AwaitAbove(seen));
     };
     while (store_->WhyFull().empty() && rows.size() < 200) {
         rows.push_back(make_.Fire("t-1", "e-" + std::to_string(rows.size())));
@@ -83,7 +110,7 @@ TEST_F(EtcdTest, WhatIsThereEndsAndIsPurgedBeforeEtcdIsFull) {
         const Result<void> came =
             Commit(*term, ++sequence, {ExecutionChange{Place::kNone, Place::kLive, rows.back()}});
         ASSERT_TRUE(came) << rows.size() << ": " << came.error().detail;
-        look();
+        ASSERT_NO_FATAL_FAILURE(look());
     }
     ASSERT_LT(rows.size(), 64u) << "it was not told in time";
     ASSERT_GT(rows.size(), 30u) << "nor too early";
@@ -105,10 +132,10 @@ TEST_F(EtcdTest, WhatIsThereEndsAndIsPurgedBeforeEtcdIsFull) {
         const Result<void> more =
             Commit(*term, ++sequence, {SettingPut{"k", Text(std::string(100'000, 'x'))}});
         ASSERT_TRUE(more) << more.error().detail;
-        Leaders();
-        std::this_thread::sleep_for(std::chrono::milliseconds(20));
+        ASSERT_NO_FATAL_FAILURE(look());
     }
     EXPECT_EQ(store_->WhyFull(), "");
+    store_.reset();
 }
 
 }  // namespace

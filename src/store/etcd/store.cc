@@ -225,6 +225,7 @@ Detached EtcdStore::WatchStatus() {
     if (!status) co_return;  // The next time will do.
     quota_.Observe(*status);
     compactor_.set_quota(quota_.quota());
+    if (options_.on_sizes) options_.on_sizes();
     if (!leads_default_ || !options_.compact) co_return;
     // What others have written is known by what etcd has grown beside our own commits.
     const auto size = static_cast<std::uint64_t>(status->db_size_in_use());
