@@ -5,6 +5,7 @@
 #include <span>
 #include <utility>
 
+#include "model/event_types.h"
 #include "model/run_progress.h"
 
 namespace takt::internal {
@@ -63,12 +64,7 @@ std::optional<std::uint32_t> ParseEventTypes(std::string_view list) {
     std::uint32_t types = 0;
     for (;;) {
         const std::size_t comma = list.find(',');
-        const std::string_view name = list.substr(0, comma);
-        std::uint32_t named = 0;
-        for (int i = 0; i < kEventTypeCount; ++i) {
-            const std::string_view known = Name(static_cast<EventType>(i));
-            if (known == name || known.substr(0, known.find('.')) == name) named |= 1u << i;
-        }
+        const std::uint32_t named = EventTypesNamed(list.substr(0, comma));
         if (named == 0) return std::nullopt;
         types |= named;
         if (comma == list.npos) return types;

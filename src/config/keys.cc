@@ -5,7 +5,7 @@
 
 #include "config/config.h"
 #include "config/key_values.h"
-#include "model/event.h"
+#include "model/event_types.h"
 
 namespace takt::internal {
 namespace {
@@ -31,16 +31,6 @@ ConfigKey Key(std::string_view name, Member member, std::string_view help) {
 
 using Keys = std::vector<ConfigKey>;
 
-// A type by its name, or all of a group, such as task; bits by EventType. 0: there is none.
-std::uint32_t TypesNamed(std::string_view name) {
-    std::uint32_t types = 0;
-    for (int i = 0; i < kEventTypeCount; ++i) {
-        const std::string_view known = Name(static_cast<EventType>(i));
-        if (known == name || known.substr(0, known.find('.')) == name) types |= 1u << i;
-    }
-    return types;
-}
-
 std::string TypesText(std::uint32_t types) {
     std::vector<std::string> names;
     for (int i = 0; i < kEventTypeCount; ++i) {
@@ -61,7 +51,7 @@ ConfigKey EventsStoredKey() {
                 if (auto read = key_values::Read(text, names); !read) return read;
                 std::uint32_t types = 0;
                 for (const std::string& name : names) {
-                    const std::uint32_t named = TypesNamed(name);
+                    const std::uint32_t named = EventTypesNamed(name);
                     if (named == 0) {
                         return Fail(ErrorCode::kInvalid, "has no such type of event: '" + name +
                                                              "'; there are " + TypesText(~0u) +
