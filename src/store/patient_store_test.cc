@@ -107,7 +107,9 @@ TEST_F(PatientStoreTest, ADatabaseThatDoesNotAnswerIsNotWaitedFor) {
         return std::make_unique<MemoryStore>(std::make_shared<MemoryDatabase>());
     };
     PatientStore store("mysql db:3306", open, Duration(1));
+    const Steady began = SteadyClock::now();
     EXPECT_TRUE(store.AwaitFirst(Duration(1)));
+    EXPECT_LT(SteadyClock::now() - began, std::chrono::seconds(10)) << "the port would be closed";
     const auto nodes = Nodes(store);
     ASSERT_FALSE(nodes);
     EXPECT_EQ(nodes.error().detail, "mysql db:3306 has not answered yet");
