@@ -1,6 +1,7 @@
 #include "engine/claims.h"
 
 #include <charconv>
+#include <optional>
 #include <string>
 
 namespace takt::internal {
@@ -10,22 +11,49 @@ bool Claims::Asks(const Execution& row) {
     return row.origin == Origin::kOnce && !row.task->opt().unique_key.empty();
 }
 
-// "1767225600000 order-17": until when, and which execution.
+namespace {
+
+// A number alone; nothing if it is none.
+std::optional<std::int64_t> NumberIn(std::string_view text) {
+    std::int64_t number = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+    return number;
+}
+
+}  // namespace
+
+// "1767225600000 order-17 60000": until when, which execution, and how long in all. Builds before the
+// first version did not write the last.
 void Claims::Restore(std::string_view key, std::string_view value) {
     const std::size_t space = value.find(' ');
-    if (space == std::string_view::npos) return;
-    std::int64_t until = 0;
-    const auto [end, error] = std::from_chars(value.data(), value.data() + space, until);
-    if (error != std::errc() || end != value.data() + space) return;
-    const Claim claim{ExecutionId(Text(value.substr(space + 1))), Time(Duration(until)), false};
+    if (space == value.npos) return;
+    const auto until = NumberIn(value.substr(0, space));
+    if (!until) return;
+    std::string_view execution = value.substr(space + 1);
+    Claim claim{.execution = {}, .until = Time(Duration(*until))};
+    if (const std::size_t second = execution.find(' '); second != execution.npos) {
+        claim.window = Duration(NumberIn(execution.substr(second + 1)).value_or(0));
+        execution = execution.substr(0, second);
+    }
+    claim.execution = ExecutionId(Text(execution));
     claims_.insert_or_assign(Text(key), claim);
     ends_.emplace(claim.until, Text(key));
+}
+
+void Claims::Begin(Time now) {
+    for (auto& [key, claim] : claims_) {
+        if (claim.window == Duration(0) || claim.until <= now + claim.window) continue;
+        ends_.erase({claim.until, key});
+        claim.until = now + claim.window;
+        ends_.emplace(claim.until, key);
+    }
 }
 
 SettingPut Claims::Stored(const Text& key, const Claim& claim) {
     return {Text(std::string(kPrefix) + key.str()),
             Text(std::to_string(claim.until.time_since_epoch().count()) + " " +
-                 claim.execution.text().str())};
+                 claim.execution.text().str() + " " + std::to_string(claim.window.count()))};
 }
 
 const Claim* Claims::HolderAgainst(const ExecutionId& execution, const Task& task, Time now) const {
@@ -41,7 +69,10 @@ Claim& Claims::Note(const Execution& row, Time now) {
     const TaskOptions& options = row.task->opt();
     const bool window = options.unique_for > Duration(0);
     Claim& claim = claims_[options.unique_key];
-    claim = {row.id, window ? now + options.unique_for : Time{}, true};
+    claim = {.execution = row.id,
+             .until = window ? now + options.unique_for : Time{},
+             .live = true,
+             .window = options.unique_for};
     if (window) ends_.emplace(claim.until, options.unique_key);
     return claim;
 }

@@ -21,9 +21,10 @@ namespace takt::internal {
 
 struct Claim {
     ExecutionId execution;
-    Time until{};       // Kept after the execution is finished until then; 0: only while it lives.
-    bool live = false;  // The execution is not finished.
-    bool own = false;   // Made in this term: it is known how long ago, whatever the clocks say.
+    Time until{};        // Kept after the execution is finished until then; 0: only while it lives.
+    bool live = false;   // The execution is not finished.
+    bool own = false;    // Made in this term: it is known how long ago, whatever the clocks say.
+    Duration window{0};  // Until then from when it was made; 0: there is none, or it is not known.
 };
 
 class Claims {
@@ -33,6 +34,10 @@ class Claims {
     // Before the first step: what the store had. A live row comes after all settings.
     void Restore(std::string_view key, std::string_view value);
     void Restore(const Execution& row);
+
+    // After all of them: the term begins. A window that an earlier one wrote, by whatever clock, ends
+    // so long after now at the latest: it has lasted at least since then. What is stored stays.
+    void Begin(Time now);
 
     // The claim that keeps the task's key from this execution; null if there is none, or no key.
     const Claim* HolderAgainst(const ExecutionId& execution, const Task& task, Time now) const;

@@ -117,5 +117,36 @@ TEST_F(ClaimsTest, WhatCannotBeReadIsNoClaim) {
     }
 }
 
+// A leader whose clock was a month ahead gave a window of an hour, and died. By the right clock it
+// would keep the key for a month.
+TEST_F(ClaimsTest, AWindowOfAClockThatWasAheadLastsAsLongAsItSaysAfterTheNextTermBegan) {
+    claims.Hold(Keyed("x", 1h), kNow + 24h * 30, draft);
+    const std::optional<Text> stored = Stored();
+    ASSERT_TRUE(stored);
+    Claims next;
+    next.Restore("order", *stored);
+    next.Begin(kNow);
+    claims = std::move(next);
+    EXPECT_FALSE(Free("y", kNow + 1h - 1ms));
+    EXPECT_TRUE(Free("y", kNow + 1h));
+    claims.ForgetEnded(kNow + 1h, draft);
+    EXPECT_EQ(claims.size(), 0u);
+}
+
+TEST_F(ClaimsTest, AWindowThatIsNotYetOverIsNotMadeLonger) {
+    claims.Restore("order", "1767225660000 x 3600000");  // A minute is left of an hour.
+    claims.Begin(kNow);
+    EXPECT_FALSE(Free("y", kNow + 1min - 1ms));
+    EXPECT_TRUE(Free("y", kNow + 1min));
+}
+
+// A build before the first version wrote no length: it is kept until the time that is written.
+TEST_F(ClaimsTest, AWindowWithoutALengthEndsAsWritten) {
+    claims.Restore("order", "1769817600000 x");
+    claims.Begin(kNow);
+    EXPECT_FALSE(Free("y", kNow + 24h * 30 - 1ms));
+    EXPECT_TRUE(Free("y", kNow + 24h * 30));
+}
+
 }  // namespace
 }  // namespace takt::internal

@@ -272,6 +272,23 @@ TEST_P(BegunAheadTest, RetriesDelaysAndKeysLastAsLongAsTheySay) {
     EXPECT_TRUE(replies.at(second.request).has_value());
 }
 
+// The first leader began with a clock that was a month ahead, so that nothing told it so, and died.
+TEST_F(ClockTest, AKeyOfALeaderThatBeganAheadIsFreeAfterItsWindow) {
+    JumpWall(24h * 30);
+    At(0s, Join({.id = "a", .capacity = 10}));
+    At(1s, Once({.id = "keyed", .unique_key = "order", .unique_for = 1min}));
+    At(1s, Success("keyed"));
+    Until(2s);
+    JumpWall(-24h * 30);  // Only the next leader sees it.
+    Restart(2s);
+    const Submit early = Once({.id = "early", .unique_key = "order", .unique_for = 1min});
+    At(30s, early);
+    EXPECT_FALSE(replies.at(early.request).has_value());
+    const Submit late = Once({.id = "late", .unique_key = "order", .unique_for = 1min});
+    At(2s + 1min, late);
+    EXPECT_TRUE(replies.at(late.request).has_value());
+}
+
 // The machine was started, and its clock was two hours ahead until NTP was there: on a new store, or on
 // one that knows the right time.
 class StartedAheadTest : public ClockTest, public ::testing::WithParamInterface<bool> {};
