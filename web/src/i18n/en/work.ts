@@ -75,7 +75,7 @@ export const work = {
     'origin.step': 'workflow',
     'origin.trigger': 'manual run',
     'overview.about':
-        '{total} execution ended in the last hour · this scheduler has led for {uptime}¦{total} executions ended in the last hour · this scheduler has led for {uptime}',
+        '{total} execution ended in the last hour · the leading scheduler has been up for {uptime}¦{total} executions ended in the last hour · the leading scheduler has been up for {uptime}',
     'overview.allOnline': 'all online',
     'overview.backlog': 'What waits',
     'overview.byPriority': 'By priority',

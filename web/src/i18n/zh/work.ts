@@ -73,7 +73,7 @@ export const work = {
     'origin.once': '一次性任务',
     'origin.step': '工作流步骤',
     'origin.trigger': '手动运行',
-    'overview.about': '最近一小时结束 {total} 次执行 · 当前调度器已领导 {uptime}',
+    'overview.about': '最近一小时结束 {total} 次执行 · 领导调度器已运行 {uptime}',
     'overview.allOnline': '全部在线',
     'overview.backlog': '等待中的执行',
     'overview.byPriority': '按优先级',
