@@ -254,12 +254,17 @@ TEST(PushLink, ATimeoutCountsFromTheCall) {
     executor.Hang();
     PushStack stack({.concurrency_max = 1});
     ASSERT_TRUE(stack.Register(executor, "executor-1", 10));
+    const auto deadline = [&](std::size_t number) {
+        const auto order = boost::json::parse(executor.AwaitOrder(number).body);
+        return *ParseTime(order.at("deadline").as_string());
+    };
     const ExecutionId hangs = stack.Submit(0, Duration(400));
-    executor.AwaitOrder(1);
+    const Time first = deadline(1);
     const ExecutionId waits = stack.Submit(0, Duration(400));
     executor.AnswerWith(200, R"({"status":"success"})");
 
     EXPECT_TRUE(stack.watcher.AwaitEvent(EventType::kTaskFailed, hangs));
+    EXPECT_GT(deadline(2) - first, Duration(300)) << "it has its whole time";
     EXPECT_TRUE(stack.watcher.AwaitEvent(EventType::kTaskCompleted, waits));
 }
 
