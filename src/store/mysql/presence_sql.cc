@@ -9,7 +9,7 @@
 namespace takt::internal::mysql {
 
 std::string LockName(const MysqlOptions& options, std::string_view node) {
-    return fmt::format("CONCAT('takt:', LEFT(MD5({}), 16), ':', MD5({}))",
+    return fmt::format("CONCAT('takt:', LEFT(SHA2({}, 256), 16), ':', LEFT(SHA2({}, 256), 32))",
                        TextLiteral(options.database + "." + options.prefix), node);
 }
 
