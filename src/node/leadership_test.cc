@@ -19,6 +19,18 @@ TEST_F(LeadershipTest, ATermIsTrustedFromBeforeTheAnnouncementForTheTtlLessTheMa
     EXPECT_FALSE(leadership->trusted()) << "10 s of ttl, 1 s of margin, 2 s already gone";
 }
 
+// A namespace was deleted and is made again under another number. Whoever kept the highest lock token
+// of the first must not take those of the second for old ones.
+TEST_F(LeadershipTest, AnEpochIsAboveThoseOfAllPartitions) {
+    Start();
+    Announced();
+    Read({RowOf("b", {0, 3, 0}), RowOf("b", {5, 41, 0})});
+    runtime.Pass(1ms);
+
+    ASSERT_EQ(store.acquires.size(), 1u);
+    EXPECT_EQ(store.acquires.front().first.epoch_floor, 41u);
+}
+
 // A node that nobody knows of has no term that could stand.
 TEST_F(LeadershipTest, NobodyCampaignsBeforeItIsAnnounced) {
     Start();
