@@ -342,6 +342,7 @@ asio::awaitable<void> Connection::AwaitTurn() {
 }
 
 void Connection::Dispatch() {
+    const Steady began = SteadyClock::now();
     in_handler_ = true;
     try {
         ReplySlot reply(weak_from_this(), core_->io(), sequence_);
@@ -354,6 +355,7 @@ void Connection::Dispatch() {
         OnHandlerThrew(error);
     }
     in_handler_ = false;
+    core_->turns().Spend(SteadyClock::now() - began);
 }
 
 void Connection::OnHandlerThrew(const std::exception& error) {

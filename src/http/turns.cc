@@ -14,7 +14,7 @@ constexpr int kCalledPerTurn = 32;
 bool Turns::Enter(const std::shared_ptr<Guest>& guest) {
     BeginTurn();
     const bool called = std::exchange(guest->called_, false);
-    const bool room = !used_ || SteadyClock::now() < until_;
+    const bool room = !used_ || spent_ < budget_;
     if (room && (called || line_.empty())) {
         used_ = true;
         return true;
@@ -29,7 +29,7 @@ bool Turns::Enter(const std::shared_ptr<Guest>& guest) {
 void Turns::BeginTurn() {
     if (std::exchange(begun_, true)) return;
     used_ = false;
-    until_ = SteadyClock::now() + budget_;
+    spent_ = {};
     boost::asio::post(io_, [weak = weak_from_this()] {
         if (const auto self = weak.lock()) self->EndTurn();
     });

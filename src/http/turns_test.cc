@@ -61,6 +61,22 @@ TEST_F(TurnsTest, EachIsServedInItsTurn) {
     EXPECT_THAT(served_, ElementsAre("a", "a", "b", "health", "a", "b", "a", "b"));
 }
 
+// The loop reads a large upload between two small requests: the second need not wait for another turn.
+TEST_F(TurnsTest, WhatIsNoRequestUsesNoneOfTheTurn) {
+    Make(1us);
+    const auto a = Come("a", 1);
+    const Steady read = SteadyClock::now() + 1ms;
+    while (SteadyClock::now() < read) continue;
+    const auto b = Come("b", 1);
+    EXPECT_THAT(served_, ElementsAre("a", "b"));
+
+    turns_->Spend(1us);
+    const auto c = Come("c", 1);
+    EXPECT_THAT(served_, ElementsAre("a", "b")) << "requests have used it up";
+    io_.run();
+    EXPECT_THAT(served_, ElementsAre("a", "b", "c"));
+}
+
 // The loop's other work comes between two turns.
 TEST_F(TurnsTest, OthersOfTheLoopComeInBetween) {
     Make(0us);
