@@ -1,8 +1,10 @@
 // The cost of a step of a run beside a task: CPU of the engine and of the embedded store, and the bytes
-// of what waits. All else that a task takes (requests, sessions, workers) is left out, so the figures
-// show where a difference comes from; what users pay is bench/flows.py's.
+// that the engine holds of what waits. All else that a task takes (requests, sessions, workers) is left
+// out, so the figures show where a difference comes from; what users pay is bench/flows.py's.
 //
-//   flow_bench [directory] [tasks] [rounds]
+//   flow_bench [directory] [tasks] [rounds] [task|step|waiting]
+//
+// With the last, that alone once: for who counts instructions (valgrind --tool=callgrind).
 #include <fmt/core.h>
 #include <malloc.h>
 
@@ -56,14 +58,13 @@ WorkflowPtr Steps(std::size_t count, std::uint32_t shards) {
     return *Workflow::Make(std::move(steps), {});
 }
 
-// An engine whose batches a store keeps, with one worker that succeeds at once, or none.
+// An engine with one worker that succeeds at once, and a store that keeps its batches; or, without a
+// directory, neither.
 class Bench {
   public:
-    Bench(const std::string& directory, bool worker) {
-        std::filesystem::remove_all(directory);
-        std::filesystem::create_directories(directory);
-        store_ = std::move(*OpenEmbedded({.directory = directory}));
-        term_ = *TakeLead(*store_, {.node = {.node = NodeId("bench")}, .ttl = Duration(3'600'000)});
+    explicit Bench(const std::string& directory) {
+        const bool stores = !directory.empty();
+        if (stores) Open(directory);
         EngineConfig config;
         config.pending_max = SIZE_MAX;
         engine_ =
@@ -72,7 +73,7 @@ class Bench {
         Worker row;
         row.id = WorkerId(Text("worker"));
         row.capacity = kCapacity;
-        if (worker) Step(Attach{1, row, {}});
+        if (stores) Step(Attach{1, row, {}});
         Commit();
     }
 
@@ -99,9 +100,10 @@ class Bench {
         }
     }
 
-    void Wait(std::size_t count, const WorkflowPtr& steps) {
+    // So many tasks, or runs whose steps each came in a request of its own.
+    void Wait(std::size_t count, std::uint32_t shards) {
         for (std::size_t i = 0; i < count; ++i) {
-            Submit(steps);
+            Submit(shards > 0 ? Steps(1, shards) : WorkflowPtr());
             if (i % kBatchInputs == 0) Commit();
         }
         while (engine_->NextDeadline(now_) == Duration(0)) {
@@ -115,6 +117,13 @@ class Bench {
     std::size_t commits() const { return sequence_; }
 
   private:
+    void Open(const std::string& directory) {
+        std::filesystem::remove_all(directory);
+        std::filesystem::create_directories(directory);
+        store_ = std::move(*OpenEmbedded({.directory = directory}));
+        term_ = *TakeLead(*store_, {.node = {.node = NodeId("bench")}, .ttl = Duration(3'600'000)});
+    }
+
     void Step(Input input) {
         now_.wall += Duration(++steps_ % 16 == 0 ? 1 : 0);
         engine_->Step(std::move(input), now_, effects_);
@@ -145,6 +154,7 @@ class Bench {
         const std::uint32_t generation = effects_.generation + 1;
         effects_ = {};
         effects_.generation = generation;
+        if (!store_) return;
         Await<void>([&](Done<void> done) { store_->Commit(batch, std::move(done)); });
     }
 
@@ -187,23 +197,40 @@ std::size_t HeapBytes() {
     return mallinfo2().uordblks + mallinfo2().hblkhd;
 }
 
-// Of each of `count` executions that wait, in `count / shards` runs if they are children.
-double WaitingBytes(const std::string& directory, std::size_t count, std::uint32_t shards) {
-    Bench bench(directory, false);
-    const WorkflowPtr steps = shards > 0 ? Steps(1, shards) : WorkflowPtr();
+// Of each of `count` executions that wait, in `count / shards` runs if they are children. Without a
+// store, whose cache of pages is as large as it may be, whatever waits.
+double WaitingBytes(std::size_t count, std::uint32_t shards) {
+    Bench bench("");
     const std::size_t before = HeapBytes();
-    bench.Wait(shards > 0 ? count / shards : count, steps);
+    bench.Wait(shards > 0 ? count / shards : count, shards);
     return double(HeapBytes() - before) / double(count);
+}
+
+void PrintWaiting(std::size_t count) {
+    const double plain = WaitingBytes(count, 0);
+    const double child = WaitingBytes(count, kSteps);
+    fmt::print("bytes of a task that waits {:.0f}, of a child with a tenth of its run {:.0f}\n",
+               plain, child);
 }
 
 int Main(int count, char** arguments) {
     const std::string directory = count > 1 ? arguments[1] : "/tmp/takt-flow-bench";
     const std::size_t tasks = count > 2 ? std::strtoull(arguments[2], nullptr, 10) : 50'000;
     const int rounds = count > 3 ? std::atoi(arguments[3]) : 3;
+    const std::string only = count > 4 ? arguments[4] : "";
+    if (only == "waiting") {
+        PrintWaiting(tasks);
+        return 0;
+    }
     const WorkflowPtr chain = Steps(kSteps, 0);
     std::vector<double> ratios;
-    Bench bench(directory, true);
+    Bench bench(directory);
     Measure(bench, 1'000, {});
+    if (!only.empty()) {
+        Print(only.c_str(), Measure(bench, tasks, only == "step" ? chain : WorkflowPtr()));
+        std::filesystem::remove_all(directory);
+        return 0;
+    }
     for (int i = 0; i < rounds; ++i) {
         const Cost plain = Measure(bench, tasks, {});
         const Cost step = Measure(bench, tasks, chain);
@@ -213,10 +240,7 @@ int Main(int count, char** arguments) {
     }
     std::ranges::sort(ratios);
     fmt::print("a step costs {:.2f} of a task (median)\n", ratios[ratios.size() / 2]);
-    const double plain = WaitingBytes(directory, tasks, 0);
-    const double child = WaitingBytes(directory, tasks, kSteps);
-    fmt::print("bytes of a task that waits {:.0f}, of a child with a tenth of its run {:.0f}\n",
-               plain, child);
+    PrintWaiting(tasks);
     std::filesystem::remove_all(directory);
     return 0;
 }

@@ -17,7 +17,7 @@ constexpr std::uint32_t kAskedAtOnce = 32;
 bool Engine::KnowExisting(Run& run, std::uint32_t number) {
     if (run.awaited > 0) return false;
     const StepProgress& progress = run.progress.steps[number];
-    auto& existing = run.steps[number].existing;
+    auto& existing = run.steps[number].Values().existing;
     existing.resize(progress.total);
     if (existing[progress.cursor]) return true;
     const std::uint32_t end = std::min(progress.total, progress.cursor + kAskedAtOnce);
@@ -44,7 +44,7 @@ void Engine::AnswerTo(const DueWanted& wanted, const std::optional<Execution>& f
     if (!live || !IsRun(*live) || live->flow->awaited == 0) return;
     Run& run = *live->flow;
     --run.awaited;
-    auto& existing = run.steps[wanted.step].existing;
+    auto& existing = run.steps[wanted.step].Values().existing;
     if (wanted.index < existing.size()) {
         existing[wanted.index] = found.has_value() || FindLive(wanted.id) != nullptr;
     }
@@ -54,7 +54,7 @@ void Engine::AnswerTo(const DueWanted& wanted, const std::optional<Execution>& f
 // Passes over a due time that has its execution. REQUIRES: it is known.
 bool Engine::PassExisting(Run& run, std::uint32_t number) {
     StepProgress& progress = run.progress.steps[number];
-    const bool existing = run.steps[number].existing[progress.cursor].value();
+    const bool existing = run.steps[number].Values().existing[progress.cursor].value();
     // Another backfill may have made it since the store was asked.
     const TaskId& task = TaskOfStep(run, number)->id;
     const bool live = FindLive(BackfillId(task, DueOf(run, number, progress.cursor))) != nullptr;

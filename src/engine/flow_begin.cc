@@ -21,6 +21,16 @@ RunProgress WithoutCursors(const Run& run) {
     return progress;
 }
 
+Text SpellOut(Run& run) {
+    if (TAKT_MUTANT("engine.forget_cursor")) return Text(EncodeProgress(WithoutCursors(run)));
+    // A run that has only begun is one of many that wait: nothing is remembered for it.
+    if (run.steps.size() < 2 || !IsOver(run.progress.steps[run.workflow->order()[0]].status)) {
+        return Text(EncodeProgress(run.progress));
+    }
+    run.over.resize(run.steps.size());
+    return Text(EncodeProgress(run.progress, run.over));
+}
+
 }  // namespace
 
 // A run needs no worker: it begins as soon as it has its turn, its permit and its locks. The limits of
@@ -89,8 +99,7 @@ void Engine::SpellRuns() {
         Live* child = std::exchange(run->fresh, nullptr);
         // One that has ended has its progress in its row.
         if (run->live->finished) continue;
-        Text progress(TAKT_MUTANT("engine.forget_cursor") ? EncodeProgress(WithoutCursors(*run))
-                                                          : EncodeProgress(run->progress));
+        Text progress = SpellOut(*run);
         run->record_bytes = progress.size();
         if (!child && run->carrier && draft_.InBatch(run->carrier->mark)) child = run->carrier;
         if (progress.size() > kCarriedBytesMax) child = nullptr;
@@ -174,7 +183,7 @@ void Engine::EndStep(Run& run, std::uint32_t number, StepStatus status) {
     step.status = status;
     step.finished_at = now_.wall;
     step.workers.clear();
-    run.steps[number].items.reset();
+    run.steps[number].DropItems();
 }
 
 // A step whose turn it is begins, if the values that it needs are there.
@@ -220,7 +229,7 @@ Result<std::uint32_t> Engine::CountChildren(Run& run, std::uint32_t number) {
     std::uint32_t total = std::max(1u, step.shards);
     if (!step.for_each.empty()) {
         if (auto listed = ListItems(run, number); !listed) return std::unexpected(listed.error());
-        total = static_cast<std::uint32_t>(run.steps[number].items->items.size());
+        total = static_cast<std::uint32_t>(run.steps[number].items()->items.size());
     }
     if (step.each_worker) {
         const auto workers = ListWorkers(run, number);

@@ -77,7 +77,7 @@ void Engine::MakeChildren(Run& run, std::uint32_t number) {
     RunStep& state = run.steps[number];
     if (progress.cursor >= progress.total || state.unfinished >= UnfinishedMax(step)) return;
     if (!GatherValues(run, number)) return;
-    if (!step.for_each.empty() && !state.items && !ListItems(run, number)) return;
+    if (!step.for_each.empty() && !state.items() && !ListItems(run, number)) return;
     if (step.backfill && !KnowExisting(run, number)) return;
     for (std::uint32_t made = 0; progress.status == StepStatus::kRunning;) {
         while (progress.cursor < progress.total && progress.succeeded.Has(progress.cursor)) {
@@ -88,7 +88,7 @@ void Engine::MakeChildren(Run& run, std::uint32_t number) {
             MoveRun(run);
             break;
         }
-        if (step.backfill && !state.existing[progress.cursor]) {
+        if (step.backfill && !state.values->existing[progress.cursor]) {
             MoveRun(run);
             break;
         }
@@ -99,10 +99,10 @@ void Engine::MakeChildren(Run& run, std::uint32_t number) {
     }
     if (progress.cursor >= progress.total) {
         progress.workers.clear();
-        state.items.reset();
-    } else if (state.items && state.items->json.size() > kRunCacheBytes && !run.moving) {
+        state.DropItems();
+    } else if (state.items() && state.items()->json.size() > kRunCacheBytes && !run.moving) {
         // It comes back when there is room for many.
-        state.items.reset();
+        state.DropItems();
     }
     // Nothing had to be made, and so nothing will end.
     const bool idle = progress.cursor >= progress.total && state.unfinished == 0;
@@ -176,7 +176,8 @@ void Engine::LinkChild(Run& run, std::uint32_t number, Live& live) {
     } else {
         live.flow = &run;
     }
-    live.child = static_cast<std::uint32_t>(run.children.size());
+    live.child = static_cast<std::uint32_t>(run.children.size()) & (kChildPlaces - 1);
+    live.step = number & (kStepPlaces - 1);
     run.children.push_back(&live);
     ++run.steps[number].unfinished;
 }

@@ -17,8 +17,7 @@ bool Engine::MayNotStart(const Live& live) const {
     for (const Run* at = run; at; at = at->parent) {
         if (at->ending()) return true;
     }
-    const auto step = run->workflow->Find(live.row.step);
-    return step && run->progress.steps[*step].status == StepStatus::kStopping;
+    return run->progress.steps[live.step].status == StepStatus::kStopping;
 }
 
 // The result of a child, for those that come after it.
@@ -33,7 +32,7 @@ void Engine::OnChildEnded(Run& run, Live& live) {
     run.children.pop_back();
     if (run.fresh == &live) run.fresh = nullptr;
     if (run.carrier == &live) run.carrier = nullptr;
-    const std::uint32_t number = run.workflow->Find(live.row.step).value();
+    const std::uint32_t number = live.step;
     StepProgress& step = run.progress.steps[number];
     --run.steps[number].unfinished;
     const ChildPlace place{number, live.row.shard_index, live.row.round};
@@ -138,8 +137,7 @@ bool Engine::EndChildren(Run& run) {
     const auto has_to = [&](const Live& child) {
         if (IsEnding(child)) return false;  // It is being ended already.
         if (all) return true;
-        const auto step = run.workflow->Find(child.row.step);
-        return run.progress.steps[*step].status == StepStatus::kStopping;
+        return run.progress.steps[child.step].status == StepStatus::kStopping;
     };
     const bool any = all || std::ranges::any_of(run.progress.steps, [](const StepProgress& step) {
                          return step.status == StepStatus::kStopping;

@@ -102,9 +102,7 @@ std::optional<RunView> Engine::FindRun(const ExecutionId& id) const {
     RunView view{.execution = live->row, .progress = run.progress, .steps = {}};
     view.steps.resize(run.steps.size());
     for (const Live* child : run.children) {
-        const auto number = run.workflow->Find(child->row.step);
-        if (!number) continue;
-        StepView& step = view.steps[*number];
+        StepView& step = view.steps[child->step];
         ++(IsWaiting(child->row.status) ? step.waiting : step.running);
     }
     return view;

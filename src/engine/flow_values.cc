@@ -14,8 +14,9 @@ constexpr std::uint32_t kResultsAtOnce = 32;
 
 // Whether all results that the step takes values from are in memory; else the store is being asked.
 bool Engine::GatherValues(Run& run, std::uint32_t number) {
-    if (run.steps[number].payload && run.step(number).for_each.empty()) return true;
     if (run.workflow->sources(number).empty()) return true;
+    const StepValues* known = run.steps[number].values.get();
+    if (known && known->payload && run.step(number).for_each.empty()) return true;
     if (run.awaited > 0) return false;
     for (const std::uint32_t source : run.workflow->sources(number)) AskResults(run, source);
     return run.awaited == 0;
@@ -23,8 +24,9 @@ bool Engine::GatherValues(Run& run, std::uint32_t number) {
 
 void Engine::AskResults(Run& run, std::uint32_t source) {
     const StepProgress& progress = run.progress.steps[source];
-    StepResults& results = run.steps[source].results;
-    if (!HasResult(run.step(source), progress) || results.too_large) return;
+    if (!HasResult(run.step(source), progress)) return;
+    StepResults& results = run.steps[source].Values().results;
+    if (results.too_large) return;
     results.parts.resize(progress.total);
     std::uint32_t asked = 0;
     for (std::uint32_t i = 0; i < progress.total && asked < kResultsAtOnce; ++i) {
@@ -49,8 +51,7 @@ void Engine::AnswerTo(const ResultWanted& wanted, const std::optional<Execution>
     Run& run = *live->flow;
     --run.awaited;
     const StepProgress& progress = run.progress.steps[wanted.place.step];
-    const auto& parts = run.steps[wanted.place.step].results.parts;
-    const bool known = wanted.place.index < parts.size() && parts[wanted.place.index];
+    const bool known = run.steps[wanted.place.step].results().Find(wanted.place.index) != nullptr;
     if (found && found->status == Status::kSuccess) {
         KeepResult(run, wanted.place, DataOf(*found));
     } else if (!known && !progress.rounds.empty() && wanted.place.round == progress.rounds.back()) {

@@ -29,6 +29,10 @@ enum class Waits : std::uint8_t {
     kPinned,   // In the list of the one worker that may run it.
 };
 
+// Bounds of the two numbers that a child has in one word.
+constexpr std::uint32_t kChildPlaces = 1u << 20;
+constexpr std::uint32_t kStepPlaces = 1u << 12;
+
 // Waits in the timer heap for its time (pending, retrying: by the wall clock) or for its end
 // (scheduled, running: by the steady clock).
 struct Live : Timer {
@@ -42,7 +46,8 @@ struct Live : Timer {
     Live* next = nullptr;  // In its lane, or in its worker's hand.
     Live* previous = nullptr;
     ChangeMark mark;
-    std::uint32_t child = 0;  // Where it is among the children of its run.
+    std::uint32_t child : 20 = 0;  // Where it is among the children of its run, …
+    std::uint32_t step : 12 = 0;   // … and of which step it is one.
     Place place = Place::kNone;
     Waits waits = Waits::kNothing;
     bool listed : 1 = false;      // In a list: of those above, or a hand.

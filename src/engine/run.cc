@@ -11,6 +11,16 @@ Live::~Live() {
     if (IsRun(*this)) delete flow;
 }
 
+StepValues& RunStep::Values() {
+    if (!values) values = std::make_unique<StepValues>();
+    return *values;
+}
+
+const StepResults& RunStep::results() const {
+    static const StepResults kNone;
+    return values ? values->results : kNone;
+}
+
 void AttachRun(Live& live) {
     const Workflow* workflow = live.row.task->workflow();
     if (!workflow) return;
@@ -52,7 +62,7 @@ bool WorthMaking(const Run& run, std::uint32_t number) {
     if (progress.status != StepStatus::kRunning || progress.cursor >= progress.total) return false;
     const RunStep& state = run.steps[number];
     const WorkflowStep& step = run.step(number);
-    const bool at_hand = state.items || step.for_each.empty();
+    const bool at_hand = state.items() || step.for_each.empty();
     return at_hand ? state.unfinished < UnfinishedMax(step)
                    : state.unfinished <= UnfinishedMax(step) / 2;
 }
@@ -91,8 +101,7 @@ const Live* LockingRun(const Run* run) {
 // Whether only the worker that its row names may run it.
 bool IsPinned(const Live& live) {
     if (IsRun(live) || !live.flow) return false;
-    const auto number = live.flow->workflow->Find(live.row.step);
-    return number && live.flow->step(*number).each_worker;
+    return live.flow->step(live.step).each_worker;
 }
 
 // A child is run again through its run.
@@ -105,7 +114,7 @@ std::unexpected<Error> BelongsToRun(const Execution& child) {
 
 // The items of its list are milliseconds.
 Time DueOf(const Run& run, std::uint32_t number, std::uint32_t index) {
-    const auto ms = JsonView(run.steps[number].items->items[index]).AsInteger();
+    const auto ms = JsonView(run.steps[number].items()->items[index]).AsInteger();
     return Time(Duration(ms.value_or(0)));
 }
 

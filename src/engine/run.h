@@ -34,6 +34,11 @@ struct StepResults {
     std::vector<std::optional<Text>> parts;  // By index; nothing: not known here.
     std::size_t bytes = 0;
     bool too_large = false;  // For a list: it goes by reference.
+
+    // Of the child of this index; null if it is not known here.
+    const Text* Find(std::uint32_t index) const {
+        return index < parts.size() && parts[index] ? &*parts[index] : nullptr;
+    }
 };
 
 // A list that children are being made of.
@@ -42,14 +47,26 @@ struct StepItems {
     std::vector<std::string_view> items;
 };
 
-struct RunStep {
-    TaskPtr task;                  // What its children share; made with the first of them.
-    std::uint32_t unfinished = 0;  // Its children that live.
+// Values of a step. Most have none: they take from no other step, and none takes from them.
+struct StepValues {
     StepResults results;
     std::unique_ptr<StepItems> items;
-    std::optional<Text> payload;  // Filled in, if all of its children have the same.
+    std::optional<Text> payload;  // Filled in, if its many children all have the same.
     // A backfill: whether a due time has its execution already; nothing: not known yet.
     std::vector<std::optional<bool>> existing;
+};
+
+struct RunStep {
+    TaskPtr task;                        // What its children share; made with the first of them.
+    std::unique_ptr<StepValues> values;  // Null: none.
+    std::uint32_t unfinished = 0;        // Its children that live.
+
+    StepValues& Values();
+    const StepResults& results() const;
+    const StepItems* items() const { return values ? values->items.get() : nullptr; }
+    void DropItems() {
+        if (values) values->items.reset();
+    }
 };
 
 struct Run {
@@ -58,6 +75,7 @@ struct Run {
     const Workflow* workflow = nullptr;  // Its task's.
     RunProgress progress;
     std::vector<RunStep> steps;
+    std::vector<Text> over;       // For EncodeProgress; none before its first step is over.
     std::vector<Live*> children;  // Those that live, in no order; Live::child is the place.
     std::size_t cached_bytes = 0;
     std::uint32_t awaited = 0;     // Answers of the store that are still to come.
@@ -90,6 +108,8 @@ inline bool IsEnding(const Live& live) {
 const Live* LockingRun(const Run* run);
 // Whether only the worker that its row names may run it.
 bool IsPinned(const Live& live);
+
+static_assert(kRunChildrenMax <= kChildPlaces && kStepsMax <= kStepPlaces, "see Live::child");
 
 // Gives the execution its run, if its task has steps.
 void AttachRun(Live& live);

@@ -17,12 +17,12 @@ constexpr JsonLimits kListLimits{.bytes_max = 64u << 20};
 // A run's own result; more goes by reference.
 constexpr std::size_t kRunResultBytesMax = 1u << 20;
 
-std::string_view JsonOf(const std::optional<Text>& part) {
+std::string_view JsonOf(const Text* part) {
     return part && !part->empty() ? part->view() : std::string_view("null");
 }
 
 // The item as JSON: one that is none stands in the list as a string.
-void AppendPart(std::string& out, const std::optional<Text>& part) {
+void AppendPart(std::string& out, const Text* part) {
     const std::string_view json = JsonOf(part);
     if (CheckJson(json, kListLimits)) {
         out += json;
@@ -40,7 +40,7 @@ bool HasResult(const WorkflowStep& step, const StepProgress& progress) {
 }
 
 void KeepResult(Run& run, const ChildPlace& place, const Text& data) {
-    StepResults& results = run.steps[place.step].results;
+    StepResults& results = run.steps[place.step].Values().results;
     if (results.too_large) return;
     results.parts.resize(run.progress.steps[place.step].total);
     if (place.index >= results.parts.size() || results.parts[place.index]) return;
@@ -63,7 +63,9 @@ void CacheResult(Run& run, const ChildPlace& place, const Text& data) {
 void DropResults(Run& run) {
     if (run.cached_bytes <= kRunCacheBytes || run.awaited > 0) return;
     for (RunStep& step : run.steps) {
-        step.results = {.parts = {}, .bytes = 0, .too_large = step.results.too_large};
+        if (!step.values) continue;
+        StepResults& results = step.values->results;
+        results = {.parts = {}, .bytes = 0, .too_large = results.too_large};
     }
     run.cached_bytes = 0;
 }
@@ -73,15 +75,13 @@ std::optional<std::string> ResultOf(const Run& run, std::uint32_t number) {
     const StepProgress& progress = run.progress.steps[number];
     const WorkflowStep& step = run.step(number);
     if (!HasResult(step, progress)) return std::nullopt;
-    const StepResults& results = run.steps[number].results;
-    if (!step.fans_out()) {
-        return results.parts.empty() ? std::string("null") : std::string(JsonOf(results.parts[0]));
-    }
+    const StepResults& results = run.steps[number].results();
+    if (!step.fans_out()) return std::string(JsonOf(results.Find(0)));
     if (results.too_large) return ReferenceTo(run, number);
     std::string list = "[";
     for (std::uint32_t i = 0; i < progress.total; ++i) {
         if (i > 0) list += ',';
-        AppendPart(list, i < results.parts.size() ? results.parts[i] : std::nullopt);
+        AppendPart(list, results.Find(i));
     }
     return list + "]";
 }
@@ -137,21 +137,22 @@ Result<void> ListItems(Run& run, std::uint32_t number) {
         return Fail(ErrorCode::kInvalid,
                     "its list has more than " + std::to_string(kStepChildrenMax) + " items");
     }
-    run.steps[number].items = std::move(items);
+    run.steps[number].Values().items = std::move(items);
     return {};
 }
 
 // The payload of a child. kNotFound if a value is not there, kInvalid if it is too large.
 Result<Text> PayloadOf(Run& run, std::uint32_t number, std::uint32_t index) {
     RunStep& state = run.steps[number];
-    if (state.payload) return *state.payload;
+    if (state.values && state.values->payload) return *state.values->payload;
     const WorkflowStep& step = run.step(number);
     std::optional<std::string_view> item;
-    if (state.items) item = state.items->items[index];
+    if (state.items()) item = state.items()->items[index];
     const Text& written = step.task->payload;
     if (item && written.empty()) return Text(*item);
     // The shards of a task have what the task has.
     if (run.workflow->options().short_form) return run.live->row.input();
+    if (!MayRefer(written)) return written;
     auto filled = FillStep(run, written, item);
     if (!filled) return std::unexpected(filled.error());
     if (filled->size() > kFilledBytesMax) {
@@ -164,7 +165,7 @@ Result<Text> PayloadOf(Run& run, std::uint32_t number, std::uint32_t index) {
     const bool settled = std::ranges::all_of(
         run.workflow->sources(number),
         [&](std::uint32_t source) { return IsOver(run.progress.steps[source].status); });
-    if (!item && settled) state.payload = payload;
+    if (step.fans_out() && !item && settled) state.Values().payload = payload;
     return payload;
 }
 
@@ -173,17 +174,14 @@ Result<Text> PayloadOf(Run& run, std::uint32_t number, std::uint32_t index) {
 Text ResultOfRun(const Run& run) {
     const auto result = [&](std::uint32_t number) -> std::string {
         const StepProgress& progress = run.progress.steps[number];
-        const auto& parts = run.steps[number].results.parts;
         std::size_t known = 0;
-        for (const auto& part : parts) known += part.has_value();
+        for (const auto& part : run.steps[number].results().parts) known += part.has_value();
         if (progress.success > known) return ReferenceTo(run, number);
         return ResultOf(run, number).value_or("null");
     };
     if (const auto last = run.workflow->last()) {
-        const RunStep& step = run.steps[*last];
-        const bool one = !run.step(*last).fans_out() && !step.results.parts.empty();
-        if (one && step.results.parts[0]) return *step.results.parts[0];
-        return Text(result(*last));
+        const Text* one = run.step(*last).fans_out() ? nullptr : run.steps[*last].results().Find(0);
+        return one ? *one : Text(result(*last));
     }
     std::string all = "{";
     for (std::uint32_t number = 0; number < run.steps.size(); ++number) {

@@ -1,5 +1,6 @@
 #include "model/record.h"
 #include "model/record_scratch.h"
+#include "model/wire_writer.h"
 #include "model/workflow.h"
 #include "record.pb.h"
 
@@ -106,7 +107,6 @@ void Put(const TaskOptions& options, record::Options& to) {
         Put(want.name, *lock.mutable_name());
         lock.set_permits(want.permits);
     }
-    if (options.workflow) Put(*options.workflow, *to.mutable_workflow());
 }
 
 void Put(const Task& task, record::Task& to) {
@@ -121,7 +121,9 @@ void Put(const Task& task, record::Task& to) {
     to.set_run_at_ms(Ms(task.run_at));
     to.set_created_at_ms(Ms(task.created_at));
     to.set_updated_at_ms(Ms(task.updated_at));
-    if (task.options) Put(*task.options, *to.mutable_options());
+    if (!task.options) return;
+    Put(*task.options, *to.mutable_options());
+    if (task.workflow()) Put(*task.workflow(), *to.mutable_options()->mutable_workflow());
 }
 
 void Put(const FireState& state, record::FireState& to) {
@@ -175,10 +177,24 @@ void PutState(const Execution& execution, record::State& to) {
 
 }  // namespace
 
+const std::string& Workflow::Spelled() const {
+    std::call_once(spelled_once_, [&] {
+        Scratch<record::Workflow> scratch;
+        Put(*this, *scratch);
+        spelled_ = scratch.Encode();
+    });
+    return spelled_;
+}
+
 std::string EncodeOptions(const TaskOptions& options) {
     Scratch<record::Options> scratch;
     Put(options, *scratch);
-    return scratch.Encode();
+    std::string bytes = scratch.Encode();
+    if (!options.workflow) return bytes;
+    // As the last field, which it is, so that the bytes are those of the whole message.
+    WireWriter workflow;
+    workflow.Item(record::Options::kWorkflowFieldNumber, options.workflow->Spelled());
+    return bytes + workflow.Take();
 }
 
 std::string EncodeTaskRow(const TaskRow& row) {

@@ -5,6 +5,7 @@
 
 #include "model/names.h"
 #include "model/record_scratch.h"
+#include "model/wire_writer.h"
 #include "record.pb.h"
 
 namespace takt::internal {
@@ -19,33 +20,43 @@ constexpr std::array<std::string_view, 8> kStepStatuses = {
 // Far from where sums of times overflow, as model/record.h promises.
 constexpr std::int64_t kProgressTimeMax = std::int64_t{1} << 50;
 
+constexpr std::uint32_t kStepsField = 5;  // Of record.proto's RunProgress.
+
 std::int64_t MsOf(Time time) {
     return time.time_since_epoch().count();
 }
 
-void Put(const StepProgress& step, record::StepProgress& to) {
-    to.set_status(static_cast<std::uint32_t>(step.status));
-    to.set_by_failure(step.by_failure);
-    to.set_total(step.total);
-    to.set_cursor(step.cursor);
-    to.set_success(step.success);
-    to.set_failed(step.failed);
-    to.set_cancelled(step.cancelled);
-    to.set_skipped(step.skipped);
-    if (step.success < step.total) to.set_succeeded(step.succeeded.bytes());
-    for (const std::uint32_t round : step.rounds) to.add_rounds(round);
-    for (const Text& worker : step.workers) to.add_workers(worker.str());
-    to.set_started_at_ms(MsOf(step.started_at));
-    to.set_finished_at_ms(MsOf(step.finished_at));
-    to.set_note(step.note.str());
+// The fields of record.proto's StepProgress.
+void Put(const StepProgress& step, WireWriter& to) {
+    // Most of a long run has yet to begin.
+    if (step.status == StepStatus::kWaiting && step.rounds.empty()) return;
+    to.Number(1, static_cast<std::uint32_t>(step.status));
+    to.Number(2, step.by_failure);
+    to.Number(3, step.total);
+    to.Number(4, step.cursor);
+    to.Number(5, step.success);
+    to.Number(6, step.failed);
+    to.Number(7, step.cancelled);
+    to.Number(8, step.skipped);
+    if (step.success < step.total) to.Bytes(9, step.succeeded.bytes());
+    if (!step.rounds.empty()) {
+        const std::size_t rounds = to.Begin(10);
+        for (const std::uint32_t round : step.rounds) to.Packed(round);
+        to.End(rounds);
+    }
+    for (const Text& worker : step.workers) to.Item(11, worker);
+    to.Number(12, static_cast<std::uint64_t>(MsOf(step.started_at)));
+    to.Number(13, static_cast<std::uint64_t>(MsOf(step.finished_at)));
+    to.Bytes(14, step.note);
 }
 
-void Put(const RunEnding& ending, record::RunEnding& to) {
-    to.set_status(static_cast<std::uint32_t>(ending.status));
-    to.set_reason(static_cast<std::uint32_t>(ending.reason));
-    to.set_message(ending.message.str());
-    to.set_data(ending.data.str());
-    to.set_cleaning(ending.cleaning);
+// The fields of RunEnding.
+void Put(const RunEnding& ending, WireWriter& to) {
+    to.Number(1, static_cast<std::uint32_t>(ending.status));
+    to.Number(2, static_cast<std::uint32_t>(ending.reason));
+    to.Bytes(3, ending.message);
+    to.Bytes(4, ending.data);
+    to.Number(5, ending.cleaning);
 }
 
 bool InTime(std::int64_t ms) {
@@ -98,11 +109,15 @@ bool TakeHead(const record::RunProgress& from, RunProgress& progress) {
     return true;
 }
 
-void PutHead(const RunProgress& progress, record::RunProgress& to) {
-    to.set_round(progress.round);
-    to.set_children(progress.children);
-    to.set_depth(progress.depth);
-    if (progress.ending) Put(*progress.ending, *to.mutable_ending());
+// The fields of RunProgress but its steps.
+void PutHead(const RunProgress& progress, WireWriter& to) {
+    to.Number(1, progress.round);
+    to.Number(2, progress.children);
+    to.Number(3, progress.depth);
+    if (!progress.ending) return;
+    const std::size_t ending = to.Begin(4);
+    Put(*progress.ending, to);
+    to.End(ending);
 }
 
 std::unexpected<Error> NotProgress() {
@@ -148,10 +163,31 @@ RunProgress NewProgress(const Workflow& workflow) {
 }
 
 std::string EncodeProgress(const RunProgress& progress) {
-    Scratch<record::RunProgress> scratch;
-    PutHead(progress, *scratch);
-    for (const StepProgress& step : progress.steps) Put(step, *(*scratch).add_steps());
-    return scratch.Encode();
+    WireWriter writer;
+    PutHead(progress, writer);
+    for (const StepProgress& step : progress.steps) {
+        const std::size_t begin = writer.Begin(kStepsField);
+        Put(step, writer);
+        writer.End(begin);
+    }
+    return writer.Take();
+}
+
+std::string EncodeProgress(const RunProgress& progress, std::span<Text> over) {
+    WireWriter writer;
+    PutHead(progress, writer);
+    for (std::size_t i = 0; i < progress.steps.size(); ++i) {
+        const StepProgress& step = progress.steps[i];
+        if (!over[i].empty()) {
+            writer.Item(kStepsField, over[i]);
+            continue;
+        }
+        const std::size_t begin = writer.Begin(kStepsField);
+        Put(step, writer);
+        if (IsOver(step.status)) over[i] = Text(writer.Since(begin));
+        writer.End(begin);
+    }
+    return writer.Take();
 }
 
 Result<RunProgress> DecodeProgress(std::string_view bytes, std::size_t steps) {
@@ -168,9 +204,9 @@ Result<RunProgress> DecodeProgress(std::string_view bytes, std::size_t steps) {
 }
 
 std::string EncodeProgressHead(const RunProgress& progress) {
-    Scratch<record::RunProgress> scratch;
-    PutHead(progress, *scratch);
-    return scratch.Encode();
+    WireWriter writer;
+    PutHead(progress, writer);
+    return writer.Take();
 }
 
 Result<RunProgress> DecodeProgressHead(std::string_view bytes) {

@@ -3,9 +3,11 @@
 // row itself.
 #pragma once
 
+#include <boost/container/small_vector.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -61,8 +63,9 @@ struct StepProgress {
     std::uint32_t cancelled = 0;
     std::uint32_t skipped = 0;
     ChildBits succeeded;
-    std::vector<std::uint32_t> rounds;  // In which it made children.
-    std::vector<Text> workers;          // each_worker: who gets which, while they are being made.
+    // In which it made children. Most runs are run once.
+    boost::container::small_vector<std::uint32_t, 2> rounds;
+    std::vector<Text> workers;  // each_worker: who gets which, while they are being made.
     Time started_at{};
     Time finished_at{};
     Text note;  // Why it was skipped or failed; empty if its children tell.
@@ -95,6 +98,9 @@ struct RunProgress {
 RunProgress NewProgress(const Workflow& workflow);
 
 std::string EncodeProgress(const RunProgress& progress);
+// The same with what is remembered of earlier times: by the number of each step its own part, which
+// stays the same once the step is over; nothing where it is not known yet. Filled in on the way.
+std::string EncodeProgress(const RunProgress& progress, std::span<Text> over);
 // kInvalid if it is none, or not one of a run with so many steps.
 Result<RunProgress> DecodeProgress(std::string_view bytes, std::size_t steps);
 // Round and ending alone: what a live run's row says of it.

@@ -13,8 +13,8 @@ struct Before {
     std::size_t over = 0;
     std::size_t success = 0;
     std::size_t failed = 0;  // Also what a failure kept from running.
-    std::string failure;     // The name of one of these.
-    std::string dropped;     // The name of one that was skipped for another reason.
+    Text failure;            // The name of one of these.
+    Text dropped;            // The name of one that was skipped for another reason.
 };
 
 bool Failed(const StepProgress& progress) {
@@ -26,7 +26,6 @@ Before Count(const Workflow& workflow, const RunProgress& progress, std::uint32_
     Before before;
     for (const std::uint32_t number : workflow.before(step)) {
         const StepProgress& other = progress.steps[number];
-        const std::string name = workflow.steps()[number].task->name.str();
         ++before.all;
         if (!IsOver(other.status)) continue;
         ++before.over;
@@ -34,9 +33,9 @@ Before Count(const Workflow& workflow, const RunProgress& progress, std::uint32_
             ++before.success;
         } else if (Failed(other)) {
             ++before.failed;
-            if (before.failure.empty()) before.failure = name;
+            if (before.failure.empty()) before.failure = workflow.steps()[number].task->name;
         } else if (before.dropped.empty()) {
-            before.dropped = name;
+            before.dropped = workflow.steps()[number].task->name;
         }
     }
     return before;
@@ -51,8 +50,8 @@ StepDecision Skip(bool by_failure, std::string why) {
 }
 
 StepDecision SkipFor(const Before& before) {
-    if (before.failed > 0) return Skip(true, "step '" + before.failure + "' did not succeed");
-    return Skip(false, "step '" + before.dropped + "' was skipped");
+    if (before.failed > 0) return Skip(true, "step '" + before.failure.str() + "' did not succeed");
+    return Skip(false, "step '" + before.dropped.str() + "' was skipped");
 }
 
 StepDecision DecideWhen(When when, const Before& before) {
@@ -85,6 +84,10 @@ bool CleansUp(When when) {
 StepDecision DecideBegin(const Workflow& workflow, const RunProgress& progress,
                          std::uint32_t step) {
     const When when = workflow.steps()[step].when;
+    const std::span<const std::uint32_t> ahead = workflow.before(step);
+    const auto over = [&](std::uint32_t number) { return IsOver(progress.steps[number].status); };
+    // None of those before it is over, as with most steps: it waits, whatever it demands of them.
+    if (!progress.ending && !ahead.empty() && std::ranges::none_of(ahead, over)) return {};
     const Before before = Count(workflow, progress, step);
     if (!progress.ending) return DecideWhen(when, before);
     const bool failed = progress.ending->reason == Reason::kStepFailed;

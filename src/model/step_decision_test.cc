@@ -191,6 +191,13 @@ TEST(RunProgressTest, WhatWasStoredIsRead) {
     progress.steps[1] = {.status = kSuccess, .total = 3, .cursor = 3, .success = 3};
     for (const std::uint32_t i : {0, 1, 2}) progress.steps[1].succeeded.Set(i);
     EXPECT_EQ(DecodeProgress(EncodeProgress(progress), 2).value(), progress);
+    // A step that is over is remembered as it would be spelled.
+    std::vector<Text> over(2);
+    EXPECT_EQ(EncodeProgress(progress, over), EncodeProgress(progress));
+    EXPECT_TRUE(over[0].empty()) << "it goes on";
+    EXPECT_FALSE(over[1].empty());
+    progress.steps[0].cursor = 9;
+    EXPECT_EQ(EncodeProgress(progress, over), EncodeProgress(progress));
     EXPECT_EQ(DecodeProgressHead(EncodeProgressHead(progress))->ending, progress.ending);
     EXPECT_FALSE(DecodeProgress(EncodeProgress(progress), 3));
     EXPECT_FALSE(DecodeProgress("nonsense", 2));

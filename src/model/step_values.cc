@@ -155,10 +155,6 @@ void Walk(const JsonView& value, const OnSpecial& on_special) {
     }
 }
 
-bool MayRefer(std::string_view json) {
-    return json.find('$') != json.npos && CheckJson(json, kAnyJson).has_value();
-}
-
 std::string Describe(const Reference& reference) {
     const std::string part = reference.pointer.empty() ? "" : " has no '" + reference.pointer + "'";
     switch (reference.kind) {
@@ -255,6 +251,10 @@ class Filler {
 };
 
 }  // namespace
+
+bool MayRefer(std::string_view json) {
+    return json.find('$') != json.npos && CheckJson(json, kAnyJson).has_value();
+}
 
 void ForEachReference(std::string_view json,
                       const std::function<void(const StepReference&)>& visit) {

@@ -26,6 +26,9 @@ struct StepReference {
     bool has_default = false;
 };
 
+// Whether anything in `json` may have to be replaced; else it is what it stands for.
+bool MayRefer(std::string_view json);
+
 // Calls `visit` for each reference in `json`. Nothing for a text that is not JSON: it has none.
 void ForEachReference(std::string_view json,
                       const std::function<void(const StepReference&)>& visit);

@@ -9,6 +9,7 @@
 #include "base/check.h"
 #include "model/names.h"
 #include "model/step_values.h"
+#include "model/workflow_sharing.h"
 
 namespace takt::internal {
 namespace {
@@ -81,9 +82,9 @@ WorkflowPtr Workflow::Draw(std::vector<WorkflowStep> steps, const Options& optio
     made->FindOrder(mistakes);
     made->NoteSources();
     for (const WorkflowStep& step : made->steps_) made->bytes_ += BytesOf(step);
-    WorkflowPtr shared;
-    static_cast<std::shared_ptr<const Workflow>&>(shared) = std::move(made);
-    return shared;
+    WorkflowPtr drawn;
+    static_cast<std::shared_ptr<const Workflow>&>(drawn) = std::move(made);
+    return mistakes.empty() ? ShareWorkflow(drawn) : drawn;
 }
 
 void Workflow::LinkSteps(std::vector<Error>& mistakes) {

@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
@@ -76,6 +77,8 @@ class Workflow {
     };
 
     // kInvalid if the steps form no graph: a name comes twice or is not there, one waits for itself.
+    // Whoever asks for the same again is given the same one while somebody holds it: a hundred
+    // thousand runs that were submitted one by one have one.
     static Result<WorkflowPtr> Make(std::vector<WorkflowStep> steps, const Options& options);
     // The same with each reason why they form none appended to `mistakes`. The graph then lacks the
     // links that are wrong, and is there to look for further mistakes only. A step whose name could
@@ -100,6 +103,10 @@ class Workflow {
     std::vector<bool> Ancestors(std::size_t step) const;
     // The step whose result is the run's: the only one that nothing waits for.
     std::optional<std::uint32_t> last() const;
+
+    // As record.proto spells it. Made once, by whoever stores it first: a run's row is written several
+    // times, and most of it would be this.
+    const std::string& Spelled() const;
 
     // Bytes of its texts, for the size of a row.
     std::size_t bytes() const { return bytes_; }
@@ -129,6 +136,8 @@ class Workflow {
     std::vector<Links> links_;
     std::vector<std::uint32_t> order_;
     std::size_t bytes_ = 0;
+    mutable std::once_flag spelled_once_;
+    mutable std::string spelled_;
 };
 
 // Why a step that declares these locks cannot be part of a workflow that holds those; empty if it

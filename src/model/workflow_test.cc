@@ -30,6 +30,22 @@ TEST(WorkflowTest, StepsComeAfterAllThatTheyWaitFor) {
     EXPECT_EQ(workflow->last(), 0);
 }
 
+// A hundred thousand runs that were submitted one by one, or read from a store, hold one graph.
+TEST(WorkflowTest, EqualOnesAreOne) {
+    const auto made = [] { return MakeWorkflow({{"a"}, {"b", {"a"}}}); };
+    TaskOptions options;
+    options.workflow = made();
+    EXPECT_EQ(made().get(), options.workflow.get());
+    const auto read = DecodeOptions(EncodeOptions(options));
+    EXPECT_EQ((*read)->workflow.get(), options.workflow.get());
+    // One that differs in anything is another.
+    EXPECT_NE(MakeWorkflow({{"a"}, {"b"}}).get(), options.workflow.get());
+    EXPECT_NE(MakeWorkflow({{"a"}, {"b", {"a"}}}, OnFailure::kContinue).get(),
+              options.workflow.get());
+    EXPECT_NE(MakeWorkflow({{"a"}, {.name = "b", .after = {"a"}, .min_success = 1}}).get(),
+              options.workflow.get());
+}
+
 // One who draws a graph by hand closes a circle sooner or later: the sentence shows where.
 TEST(WorkflowTest, ACircleIsRefusedAndShown) {
     EXPECT_EQ(
