@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <string>
 
+#include "base/json.h"
+#include "base/json_view.h"
 #include "model/step_decision.h"
 #include "model/step_values.h"
 #include "model/workflow.h"
@@ -11,6 +13,20 @@ namespace {
 
 // With more steps before one than this, ways to end are not tried one by one.
 constexpr std::size_t kTriedMax = 12;
+// Requests were bounded where they came in.
+constexpr JsonLimits kAnyJson{.bytes_max = 64u << 20};
+
+// A list as it is, or an object that stands for another value.
+bool MayBeList(std::string_view json) {
+    if (!CheckJson(json, kAnyJson)) return true;  // Said elsewhere.
+    const JsonView value(json);
+    if (value.kind() != JsonView::Kind::kObject) return value.kind() == JsonView::Kind::kArray;
+    JsonView::Members members(value);
+    while (members.Next()) {
+        if (members.key().starts_with('$')) return true;
+    }
+    return false;
+}
 
 class Checker {
   public:
@@ -67,7 +83,7 @@ class Checker {
         const bool own = workflow_.options().short_form;
         const std::string path = own ? "" : "steps[" + std::to_string(number_) + "].";
         const std::string who =
-            own ? "" : "step '" + workflow_.steps()[number_].task->name.str() + "' ";
+            own ? "it " : "step '" + workflow_.steps()[number_].task->name.str() + "' ";
         return Fail(ErrorCode::kInvalid, who + why, path + std::string(field));
     }
 
@@ -145,6 +161,10 @@ class Checker {
         };
         check("payload", step.task->payload);
         check("for_each", step.for_each);
+        if (!step.for_each.empty() && !MayBeList(step.for_each)) {
+            Note(
+                Wrong("for_each", "needs a list in for_each, or one value that stands for a list"));
+        }
         if (step.condition) check("if", step.condition->value);
     }
 
@@ -155,6 +175,12 @@ class Checker {
             return Wrong(field,
                          "refers to an $item, which only the payload of a step with for_each "
                          "has");
+        }
+        if (reference.kind == Kind::kInput && field != "if" && CanNotHave(reference)) {
+            const std::string part = "'" + reference.pointer + "'";
+            return Wrong(field, "takes " + (reference.pointer.empty() ? "all" : part) +
+                                    " of the run's parameters, and there is none: give it in "
+                                    "parameters, or the value a default");
         }
         if (reference.kind != Kind::kFrom) return {};
         const auto source = workflow_.Find(reference.step);
@@ -169,6 +195,16 @@ class Checker {
                                     "', which need not have run before it: name it in after");
         }
         return {};
+    }
+
+    // Whether the run has no such parameter. A one-off task has those that it came with; whoever
+    // triggers a recurring one may give others.
+    bool CanNotHave(const StepReference& reference) const {
+        if (task_.recurring() || reference.has_default) return false;
+        const std::string_view given = task_.payload;
+        if (given.empty()) return true;
+        if (reference.pointer.empty()) return false;
+        return !CheckJson(given, kAnyJson) || !AtPointer(given, reference.pointer);
     }
 
     // Whether there is a way for the steps before it to end after which it begins.

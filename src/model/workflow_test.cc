@@ -93,12 +93,44 @@ TEST(WorkflowTest, EachMistakeHasItsSentence) {
         {{{.name = "a", .payload = R"({"$input": "day"})"}},
          "steps[0].payload: step 'a' has a value that cannot be read: 'day' is no JSON pointer: it "
          "is empty or begins with /, like /rows/0"},
+        {{{.name = "a", .payload = R"({"x": {"$input": "/day"}})"}},
+         "steps[0].payload: step 'a' takes '/day' of the run's parameters, and there is none: give "
+         "it in parameters, or the value a default"},
+        {{{.name = "a", .for_each = R"({"files": {"$from": "b"}})"}},
+         "steps[0].for_each: step 'a' takes a value from 'b', and there is no such step"},
+        {{{.name = "a", .for_each = R"({"files": [1, 2]})"}},
+         "steps[0].for_each: step 'a' needs a list in for_each, or one value that stands for a "
+         "list"},
+        {{{.name = "a", .for_each = "3"}},
+         "steps[0].for_each: step 'a' needs a list in for_each, or one value that stands for a "
+         "list"},
         {{{.name = "a", .payload = R"({"$input": "", "else": 1})"}},
          "steps[0].payload: step 'a' has a value that cannot be read: beside $from, $input and "
          "$item only pointer and default may stand, not 'else'; {\"$literal\": …} takes an object "
          "as it is"},
     };
     for (const auto& [steps, refusal] : cases) EXPECT_EQ(Refusal(steps), refusal);
+}
+
+// A one-off task has the parameters that it came with; whoever triggers another may give some.
+TEST(WorkflowTest, AParameterThatCannotBeThereIsRefused) {
+    const auto refused = [](const std::string& payload, const Task& task) {
+        return Refusal({{.name = "a", .payload = payload}}, task) != "";
+    };
+    Task task;
+    task.payload = R"({"day": {"of": null}})";
+    EXPECT_FALSE(refused(R"({"$input": "/day/of"})", task));
+    EXPECT_FALSE(refused(R"({"$input": ""})", task));
+    EXPECT_FALSE(refused(R"({"$input": "/hour", "default": 1})", task));
+    EXPECT_TRUE(refused(R"({"$input": "/hour"})", task));
+    EXPECT_TRUE(refused(R"({"$input": ""})", Task())) << "it came with none";
+    auto options = std::make_unique<TaskOptions>();
+    options->recurrence.emplace();
+    task.options = std::move(options);
+    EXPECT_FALSE(refused(R"({"$input": "/hour"})", task));
+    // In a condition it stands for null.
+    EXPECT_EQ(Refusal({{.name = "a", .condition = StepCondition{R"({"$input": "/x"})", "null"}}}),
+              "");
 }
 
 // A step that needs both the success of one step and what runs only after its failure.
