@@ -13,9 +13,6 @@ namespace {
 
 using Kind = JsonView::Kind;
 
-// Payloads and results may be as large as a store takes them, and each was checked when it came.
-constexpr JsonLimits kAnyJson{.bytes_max = 64u << 20};
-
 bool IsPointer(std::string_view text) {
     if (!text.empty() && text[0] != '/') return false;
     for (std::size_t i = 0; i < text.size(); ++i) {

@@ -15,8 +15,12 @@
 #include <string_view>
 
 #include "base/error.h"
+#include "base/json.h"
 
 namespace takt::internal {
+
+// Payloads and results may be as large as a store takes them, and each was checked when it came.
+constexpr JsonLimits kAnyJson{.bytes_max = 64u << 20};
 
 struct StepReference {
     enum class Kind : std::uint8_t { kFrom, kInput, kItem };

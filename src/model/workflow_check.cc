@@ -13,8 +13,6 @@ namespace {
 
 // With more steps before one than this, ways to end are not tried one by one.
 constexpr std::size_t kTriedMax = 12;
-// Requests were bounded where they came in.
-constexpr JsonLimits kAnyJson{.bytes_max = 64u << 20};
 
 // A list as it is, or an object that stands for another value.
 bool MayBeList(std::string_view json) {
