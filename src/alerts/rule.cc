@@ -257,8 +257,8 @@ std::vector<AlertRule> BuiltinRules() {
          .metric = std::string(kStoreUsedMetric),
          .comparison = Comparison::kAbove,
          .threshold = 0.85,
-         .duration = 0s,
-         .severity = Severity::kCritical,
+         .duration = 1min,
+         .severity = Severity::kWarning,
          .origin = RuleOrigin::kBuiltin}};
 }
 

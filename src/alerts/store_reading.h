@@ -12,11 +12,12 @@ namespace takt::internal {
 inline void ReadStoreRoom(const Store& store, AlertReadings& readings) {
     const std::optional<StoreRoom> room = RoomOf(store);
     if (!room || room->bytes_max == 0) return;
+    const double used = room->used > 0 ? room->used : double(room->bytes) / double(room->bytes_max);
     readings.push_back(
         {.metric = kStoreUsedMetric,
-         .value = double(room->bytes) / double(room->bytes_max),
-         .note = Text(fmt::format("{} holds {} MB of the {} MB of {}", store.Describe(),
-                                  room->bytes >> 20, room->bytes_max >> 20, room->bound))});
+         .value = used,
+         .note = Text(fmt::format("{} holds {} MB; {:.0f} % of {} is in use", store.Describe(),
+                                  room->bytes >> 20, used * 100, room->bound))});
 }
 
 }  // namespace takt::internal

@@ -23,15 +23,26 @@ AlertReadings ReadingsOf(std::optional<StoreRoom> room) {
     return readings;
 }
 
-TEST_F(Evaluation, AStoreThatIsNearlyFullIsToldOfAtOnce) {
-    EXPECT_TRUE(Look(ReadingsOf(StoreRoom{84u << 20, 100u << 20, "maxmemory"})).empty());
-    const auto changed = Look(ReadingsOf(StoreRoom{86u << 20, 100u << 20, "maxmemory"}));
-    ASSERT_EQ(changed.size(), 1u);
-    EXPECT_EQ(changed[0].rule, "store_nearly_full");
-    EXPECT_EQ(changed[0].state, AlertState::kFiring);
-    EXPECT_EQ(
-        changed[0].message,
-        "no store holds 86 MB of the 100 MB of maxmemory (store_used_ratio is 0.86, above 0.85)");
+TEST_F(Evaluation, AStoreThatIsNearlyFullIsToldOf) {
+    const StoreRoom calm{84u << 20, 100u << 20, "maxmemory"};
+    const StoreRoom full{86u << 20, 100u << 20, "maxmemory"};
+    Hold(5min, ReadingsOf(calm));
+    EXPECT_TRUE(history.empty());
+    Hold(2min, ReadingsOf(full));
+    ASSERT_EQ(history.size(), 2u);
+    EXPECT_EQ(history[1].rule, "store_nearly_full");
+    EXPECT_EQ(history[1].state, AlertState::kFiring);
+    EXPECT_EQ(history[1].message,
+              "no store holds 86 MB; 86 % of maxmemory is in use (store_used_ratio is 0.86, above "
+              "0.85)");
+}
+
+// A small store on a disk that others have filled.
+TEST(StoreReading, ADiskIsAsFullAsAllHaveMadeIt) {
+    const auto readings =
+        ReadingsOf(StoreRoom{.bytes = 20u << 20, .bytes_max = 25u << 20, .used = 0.99});
+    ASSERT_EQ(readings.size(), 1u);
+    EXPECT_EQ(readings[0].value, 0.99);
 }
 
 TEST(StoreReading, AStoreWithoutABoundIsNeverNearlyFull) {

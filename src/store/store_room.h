@@ -13,6 +13,7 @@ struct StoreRoom {
     std::uint64_t bytes = 0;
     std::uint64_t bytes_max = 0;  // 0: the store knows of no bound.
     std::string bound;            // The thing that bounds it, for people: "maxmemory", "the disk".
+    double used = 0;  // Part of the bound that is in use, by others too; 0: that is `bytes` of it.
 };
 
 // A store that counts.

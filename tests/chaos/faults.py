@@ -299,7 +299,7 @@ def redis_promote(cluster):
 @fault("mysql_kill_session", "the session that holds the leader's lock is killed, three times",
        stores=("mysql",))
 def mysql_kill_session(cluster):
-    lock = "CONCAT('takt:', LEFT(MD5('takt.takt_'), 16), ':', MD5(node))"
+    lock = "CONCAT('takt:', LEFT(SHA2('takt.takt_', 256), 16), ':', LEFT(SHA2(node, 256), 32))"
     leader = "takt.takt_leases WHERE partition_id = 0 AND nonce <> 0"
     for _ in range(3):
         holder = until(lambda: cluster.store.query(f"SELECT IS_USED_LOCK({lock}) FROM {leader}").strip()

@@ -24,6 +24,8 @@ inline std::optional<StoreRoom> RoomIn(const std::string& directory) {
     struct statvfs disk{};
     if (error || statvfs(directory.c_str(), &disk) != 0) return std::nullopt;
     room.bytes_max = room.bytes + std::uint64_t(disk.f_bavail) * disk.f_frsize;
+    const auto total = double(disk.f_blocks - disk.f_bfree + disk.f_bavail);
+    if (total > 0) room.used = 1 - double(disk.f_bavail) / total;
     return room;
 }
 

@@ -7,6 +7,7 @@
 
 #include "store/conformance/suite.h"
 #include "store/lead.h"
+#include "store/mysql/presence_sql.h"
 #include "store/mysql/test_database.h"
 
 namespace takt::internal::mysql {
@@ -130,10 +131,9 @@ class MysqlStoreTest : public testing::Test {
         return result;
     }
     static std::string LockHolder(const std::string& database, std::string_view node) {
-        return fmt::format(
-            "SELECT IFNULL(IS_USED_LOCK(CONCAT('takt:', LEFT(MD5('{}.takt_'), 16), ':', "
-            "MD5('{}'))), 0)",
-            database, node);
+        const MysqlOptions options{.database = database, .prefix = "takt_"};
+        return fmt::format("SELECT IFNULL(IS_USED_LOCK({}), 0)",
+                           LockName(options, fmt::format("'{}'", node)));
     }
 
     TestDatabase database_;
