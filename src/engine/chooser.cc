@@ -36,7 +36,7 @@ void Chooser::Restore(const Text& value) {
     strategy_name_ = strategy_ == Strategy::kCustom ? config_.strategy_name : Text();
 }
 
-Slot& Chooser::Choose(const Execution& execution, const Lane& lane) {
+Slot& Chooser::Choose(const Execution& execution, Lane& lane) {
     Balancer& balancer = BalancerFor(execution.task->opt());
     const std::size_t shown = balancer.needs_all() ? SIZE_MAX : kShownMax;
     FindChoices(lane, shown);
@@ -44,7 +44,7 @@ Slot& Chooser::Choose(const Execution& execution, const Lane& lane) {
     // Also if there is only one: a sticky task stays with the worker it was given to.
     const std::size_t index = balancer.Pick(execution, lane.number, choices_);
     TAKT_CHECK(index < choices_.size());
-    last_ = choices_[index].order;
+    lane.last = choices_[index].order;
     return *choices_slots_[index];
 }
 
@@ -63,7 +63,7 @@ void Chooser::FindChoices(const Lane& lane, std::size_t count_max) {
     if (lane.free <= count_max) {
         add(pool);
     } else {
-        const auto next = std::ranges::upper_bound(pool, last_, {}, &Slot::order);
+        const auto next = std::ranges::upper_bound(pool, lane.last, {}, &Slot::order);
         const auto before = static_cast<std::size_t>(next - pool.begin());
         add(pool.subspan(before));
         add(pool.first(before));

@@ -32,7 +32,7 @@ class Chooser {
     void Restore(const Text& value);
 
     // REQUIRES: a worker of the lane's can take one more.
-    Slot& Choose(const Execution& execution, const Lane& lane);
+    Slot& Choose(const Execution& execution, Lane& lane);
 
     // Sets the strategy for tasks that name none; nothing means the configured one. Returns what is
     // to be stored under kKey, empty to delete it; kInvalid if this scheduler has no strategy of
@@ -55,7 +55,6 @@ class Chooser {
     Strategy strategy_;
     Text strategy_name_;
     std::map<std::pair<Strategy, Text>, std::unique_ptr<Balancer>> balancers_;
-    std::uint64_t last_ = 0;            // The worker that was chosen last.
     std::vector<Choice> choices_;       // Scratch.
     std::vector<Slot*> choices_slots_;  // Scratch.
 };

@@ -46,6 +46,7 @@ void Claims::Begin(Time now) {
         if (claim.window == Duration(0) || claim.until <= now + claim.window) continue;
         ends_.erase({claim.until, key});
         claim.until = now + claim.window;
+        claim.own = true;  // By this term's clock from now on, which may be set right itself.
         ends_.emplace(claim.until, key);
     }
 }

@@ -23,7 +23,7 @@ struct Claim {
     ExecutionId execution;
     Time until{};        // Kept after the execution is finished until then; 0: only while it lives.
     bool live = false;   // The execution is not finished.
-    bool own = false;    // Made in this term: it is known how long ago, whatever the clocks say.
+    bool own = false;    // Counted by this term: it is known since when, whatever the clocks say.
     Duration window{0};  // Until then from when it was made; 0: there is none, or it is not known.
 };
 

@@ -291,6 +291,25 @@ TEST_F(ClockTest, AKeyOfALeaderThatBeganAheadIsFreeAfterItsWindow) {
     EXPECT_TRUE(replies.at(late.request).has_value());
 }
 
+// The next leader begins by a clock that is behind: what it counts from there is as long once it is right.
+TEST_F(ClockTest, AKeyIsNotFreeEarlyUnderALeaderThatBeganBehind) {
+    At(0s, Join({.id = "a", .capacity = 10}));
+    At(1s, Once({.id = "keyed", .unique_key = "order", .unique_for = 24h}));
+    At(1s, Success("keyed"));
+    Until(2s);
+    tick_between = false;
+    JumpWall(-2h);
+    Restart(3s);
+    tick_between = true;
+    JumpWall(2h);
+    const Submit early = Once({.id = "early", .unique_key = "order", .unique_for = 24h});
+    At(23h, early);
+    EXPECT_FALSE(replies.at(early.request).has_value());
+    const Submit late = Once({.id = "late", .unique_key = "order", .unique_for = 24h});
+    At(24h + 1min, late);
+    EXPECT_TRUE(replies.at(late.request).has_value());
+}
+
 // The machine was started, and its clock was two hours ahead until NTP was there: on a new store, or on
 // one that knows the right time.
 class StartedAheadTest : public ClockTest, public ::testing::WithParamInterface<bool> {};

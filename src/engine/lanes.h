@@ -70,6 +70,7 @@ struct Lane {
 
     std::vector<Slot*> pool;  // The workers that serve this lane, in the order they joined.
     std::uint32_t free = 0;   // How many of them can take one more.
+    std::uint64_t last = 0;   // The order of the one that was chosen last.
     std::size_t live = 0;     // Executions that point here, waiting or not.
 
     // Lines of which the first may start now, with those in `waiting`.

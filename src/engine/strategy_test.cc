@@ -66,6 +66,19 @@ TEST_F(StrategyTest, HundredsOfWorkersAllHaveTheirTurn) {
     }
 }
 
+// Of very many too, whatever else is chosen between.
+TEST_F(StrategyTest, AnotherLaneTakesNobodysTurn) {
+    At(0s, Join({.id = "single", .capacity = 999, .queues = {Text("one")}}));
+    for (int i = 0; i < 200; ++i) {
+        At(0s, Join({.id = "w" + std::to_string(i), .capacity = 9, .queues = {Text("many")}}));
+    }
+    for (int i = 0; i < 200; ++i) {
+        At(0s, Once({.id = "m" + std::to_string(i), .queue = "many"}));
+        At(0s, Once({.id = "o" + std::to_string(i), .queue = "one"}));
+    }
+    EXPECT_EQ(Count(AssignedWorkers()).size(), 201u);
+}
+
 // One machine is five times as large as another.
 TEST_F(StrategyTest, WeightsHoldExactlyOverARoundAndWithoutBursts) {
     config.strategy = Strategy::kWeightedRoundRobin;

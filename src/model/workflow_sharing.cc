@@ -5,33 +5,18 @@
 #include <functional>
 #include <memory>
 #include <mutex>
-#include <string_view>
+#include <string>
 #include <unordered_map>
 
 namespace takt::internal {
 namespace {
 
-// Equal ones have the same; others may.
-std::size_t DigestOf(const Workflow& workflow) {
-    std::size_t digest = workflow.bytes();
-    const auto add = [&](std::string_view text) {
-        digest = digest * 31 + std::hash<std::string_view>{}(text);
-    };
-    for (const WorkflowStep& step : workflow.steps()) {
-        add(step.task->name);
-        add(step.task->type);
-        add(step.task->payload);
-        add(step.for_each);
-        digest = digest * 31 + step.shards;
-    }
-    return digest;
-}
-
 // Workflows that somebody holds, by their digests. It holds none itself.
 class Held {
   public:
     WorkflowPtr Share(const WorkflowPtr& made) {
-        const std::size_t digest = DigestOf(*made);
+        // Of all of it: many that differ in little must not be compared one by one.
+        const std::size_t digest = std::hash<std::string>{}(made->Spelled());
         const std::lock_guard lock(mutex_);
         const auto [first, last] = known_.equal_range(digest);
         for (auto at = first; at != last; ++at) {

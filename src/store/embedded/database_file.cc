@@ -47,16 +47,6 @@ std::uint64_t SizeOrZero(const std::string& path) {
     return error ? 0 : size;
 }
 
-Result<void> SyncDirectory(const std::string& directory) {
-    const int file = open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    const bool synced = file >= 0 && fsync(file) == 0;
-    const int error = errno;
-    if (file >= 0) close(file);
-    if (synced) return {};
-    return Fail(ErrorCode::kInvalid,
-                fmt::format("cannot sync the directory {}: {}", directory, std::strerror(error)));
-}
-
 // Made under another name and renamed when it is whole: a crash in between leaves no takt.db, so an
 // empty or half one is never ours.
 Result<void> Create(const EmbeddedOptions& options, const std::string& path) {
@@ -180,6 +170,16 @@ Connection Open(const EmbeddedOptions& options) {
 }
 
 }  // namespace
+
+Result<void> SyncDirectory(const std::string& directory) {
+    const int file = open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    const bool synced = file >= 0 && fsync(file) == 0;
+    const int error = errno;
+    if (file >= 0) close(file);
+    if (synced) return {};
+    return Fail(ErrorCode::kInvalid,
+                fmt::format("cannot sync the directory {}: {}", directory, std::strerror(error)));
+}
 
 std::string DatabasePath(const EmbeddedOptions& options) {
     return options.directory + "/takt.db";

@@ -14,6 +14,9 @@ namespace takt::internal::embedded {
 
 std::string DatabasePath(const EmbeddedOptions& options);
 
+// Makes what was created and renamed in a directory outlive a power cut.
+Result<void> SyncDirectory(const std::string& directory);
+
 // Creates the file if there is none, checks it if there is, and brings its tables up to date.
 // kInvalid, with a sentence for the operator, if that cannot be.
 Result<void> PrepareDatabase(const EmbeddedOptions& options);

@@ -235,21 +235,26 @@ std::vector<SalvagedTable> WriteDraft(const EmbeddedOptions& options, const std:
     return salvaged;
 }
 
+// At each moment either the old file or the new one is there: a store that finds none begins an empty
+// one. The old log goes before the new file comes, which would take it for its own.
 Result<std::string> PutInPlace(const std::string& path, const std::string& draft) {
     const std::string kept = FreeName(path + ".damaged");
-    // The log's content, if closing it has not brought that in, must not be taken for the new one's.
     std::error_code error;
     for (const char* end : {"", "-wal"}) {
-        if (!fs::exists(path + end, error)) continue;
-        fs::rename(path + end, kept + end, error);
-        if (error) break;
+        if (error || !fs::exists(path + end, error)) continue;
+        fs::create_hard_link(path + end, kept + end, error);
     }
+    if (!error) fs::remove(path + "-wal", error);
     std::error_code ignored;  // Without its log it says nothing.
     fs::remove(path + "-shm", ignored);
     if (!error) fs::rename(draft, path, error);
-    if (!error) return kept;
-    return Fail(ErrorCode::kInvalid,
-                fmt::format("cannot put {} in the place of {}: {}", draft, path, error.message()));
+    if (error) {
+        return Fail(ErrorCode::kInvalid, fmt::format("cannot put {} in the place of {}: {}", draft,
+                                                     path, error.message()));
+    }
+    const auto synced = SyncDirectory(fs::path(path).parent_path().string());
+    if (!synced) return std::unexpected(synced.error());
+    return kept;
 }
 
 Result<LockFile> LockStore(const EmbeddedOptions& options) {
@@ -291,7 +296,7 @@ Result<Salvaged> SalvageEmbedded(const EmbeddedOptions& options) {
     const auto lock = LockStore(options);
     if (!lock) return std::unexpected(lock.error());
     const std::string path = DatabasePath(options);
-    const std::string draft = path + ".new";
+    const std::string draft = path + ".repaired";
     std::error_code ignored;  // If it cannot be removed, it cannot be written either.
     fs::remove(draft, ignored);
     if (auto made = MakePrivateFile(draft); !made) return std::unexpected(made.error());

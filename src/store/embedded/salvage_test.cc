@@ -129,7 +129,7 @@ TEST_F(SalvageTest, AFileWithoutItsListOfTablesIsLeftAsItIs) {
     ASSERT_FALSE(salvaged);
     EXPECT_THAT(salvaged.error().detail, testing::HasSubstr("Restore it from a backup"));
     EXPECT_TRUE(Bytes() == bytes);
-    EXPECT_FALSE(std::filesystem::exists(file_ + ".new"));
+    EXPECT_FALSE(std::filesystem::exists(file_ + ".repaired"));
 }
 
 TEST_F(SalvageTest, ADirectoryInUseIsLeftAlone) {
