@@ -1,11 +1,22 @@
 // takt status: the scheduler asked, who leads, and the numbers of the whole.
 #include <cstdio>
+#include <string>
 
 #include "cli/client.h"
 #include "cli/fleet_view.h"
 
 namespace takt::internal::cli {
 namespace {
+
+// The defaults of tasks. A leader that is older than this program tells its strategy alone.
+Result<std::string> Unless(Client& client) {
+    const auto defaults = client.Get("/api/v1/scheduler/defaults");
+    if (defaults) return DefaultsText(defaults->value);
+    if (defaults.error().code != ErrorCode::kNotFound) return std::unexpected(defaults.error());
+    const auto strategy = client.Get("/api/v1/scheduler/strategy");
+    if (!strategy) return std::unexpected(strategy.error());
+    return "strategy    " + Member(strategy->value, "strategy") + "\n";
+}
 
 Result<int> Status(Client& client, const ClientOptions& options) {
     const auto status = client.Get("/api/v1/scheduler/status");
@@ -18,10 +29,9 @@ Result<int> Status(Client& client, const ClientOptions& options) {
     // Only a leader has them.
     const auto metrics = client.Get("/api/v1/metrics");
     if (!metrics) return std::unexpected(metrics.error());
-    const auto defaults = client.Get("/api/v1/scheduler/defaults");
-    if (!defaults) return std::unexpected(defaults.error());
-    std::printf("\n%s%s", MetricsText(metrics->value).c_str(),
-                DefaultsText(defaults->value).c_str());
+    const auto unless_said = Unless(client);
+    if (!unless_said) return std::unexpected(unless_said.error());
+    std::printf("\n%s%s", MetricsText(metrics->value).c_str(), unless_said->c_str());
     return kOk;
 }
 

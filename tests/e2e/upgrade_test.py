@@ -5,6 +5,7 @@ scheduler of that version are played here: they know those messages and no other
 """
 import base64
 import hashlib
+import http.server
 import json
 import pathlib
 import re
@@ -14,6 +15,7 @@ import struct
 import subprocess
 import threading
 import unittest
+import urllib.request
 
 import websocket
 
@@ -257,6 +259,42 @@ def fields_of(path):
         if inside and line.strip().endswith("}"):
             inside.pop()
     return found
+
+
+class EarlierLeader(TaktTest):
+    def test_takt_status_needs_nothing_that_came_later(self):
+        # The command line is upgraded first: what an earlier leader does not have, it says nothing of.
+        self.serve(*QUICK)
+        leader = self.url
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_GET(self):
+                if self.path.endswith("/scheduler/defaults"):
+                    return self.answer(404, b'{"code": "not_found", "detail": "there is no such resource"}')
+                with urllib.request.urlopen(leader + self.path, timeout=10) as answer:
+                    return self.answer(answer.status, answer.read())
+
+            def answer(self, status, body):
+                self.send_response(status)
+                self.send_header("Content-Type", "application/json")
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, *arguments):
+                pass
+
+        self.assertRegex(self.takt("status"), r"(?m)^strategy +\w+\ntimeout ")
+        server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        self.addCleanup(server.server_close)
+        self.addCleanup(thread.join)
+        self.addCleanup(server.shutdown)
+        self.url = f"http://127.0.0.1:{server.server_address[1]}"
+        said = self.takt("status")
+        self.assertRegex(said, r"(?m)^strategy +\w+$")
+        self.assertNotIn("\ntimeout ", said)
 
 
 class Messages(unittest.TestCase):
