@@ -92,7 +92,7 @@ Delivery::Delivery(Runtime& runtime, std::vector<Channel> channels, Tell tell, s
       tell_(std::move(tell)),
       guard_(std::move(guard)) {
     for (Channel& channel : channels) {
-        lines_.push_back(std::make_unique<Line>());
+        lines_.push_back(std::make_shared<Line>());
         lines_.back()->channel = std::move(channel);
     }
 }
@@ -104,10 +104,14 @@ Delivery::~Delivery() {
     }
 }
 
-Delivery::Line* Delivery::FindLine(std::string_view channel) const {
+std::shared_ptr<Delivery::Line> Delivery::HoldLine(std::string_view channel) const {
     const auto found = std::ranges::find_if(
         lines_, [&](const auto& line) { return !line->gone && line->channel.name == channel; });
-    return found == lines_.end() ? nullptr : found->get();
+    return found == lines_.end() ? nullptr : *found;
+}
+
+Delivery::Line* Delivery::FindLine(std::string_view channel) const {
+    return HoldLine(channel).get();
 }
 
 const Channel* Delivery::Find(std::string_view channel) const {
@@ -159,7 +163,7 @@ Result<void> Delivery::ApplyStored(const SettingPut& row) {
     auto allows = Guard(*channel);
     if (!allows) return std::unexpected(allows.error());
     channel->allow_address = std::move(*allows);
-    if (!line) line = lines_.emplace_back(std::make_unique<Line>()).get();
+    if (!line) line = lines_.emplace_back(std::make_shared<Line>()).get();
     // How the last delivery went says nothing of another target, or of another password.
     if (line->channel.version != channel->version) line->last.reset();
     line->channel = std::move(*channel);
@@ -249,7 +253,7 @@ void Delivery::Note(Line& line, std::uint32_t version, const Result<void>& resul
 }
 
 void Delivery::Test(const std::string& channel, std::move_only_function<void(Result<void>)> done) {
-    Line* found = FindLine(channel);
+    const std::shared_ptr<Line> found = HoldLine(channel);
     if (!found) {
         return done(Fail(ErrorCode::kNotFound, "there is no channel '" + channel + "'", "name"));
     }
@@ -267,12 +271,13 @@ void Delivery::Test(const std::string& channel, std::move_only_function<void(Res
     notice.alert.firing_at = notice.alert.pending_at = runtime_.Now().wall;
     notice.alert.message = "this is a test: nothing is wrong";
     tell_(found->channel, notice,
-          [this, channel, version = found->channel.version, &runtime = runtime_,
+          [this, of = std::weak_ptr(found), version = found->channel.version, &runtime = runtime_,
            stay = home_.stay(), done = std::move(done)](Result<void> result) mutable {
-              runtime.Post([this, channel, version, stay, result = std::move(result),
+              runtime.Post([this, of = std::move(of), version, stay, result = std::move(result),
                             done = std::move(done)]() mutable {
-                  Line* line = stay.holds() ? FindLine(channel) : nullptr;
-                  if (line) {
+                  // One that was made anew meanwhile, under the same name, is another.
+                  const auto line = stay.holds() ? of.lock() : nullptr;
+                  if (line && !line->gone) {
                       line->testing = false;
                       Note(*line, version, result);
                   }

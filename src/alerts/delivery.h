@@ -108,6 +108,7 @@ class Delivery {
     Flow<Told> TellFirst(Line& line);
     // `version` is that of the channel that was told.
     void Note(Line& line, std::uint32_t version, const Result<void>& result);
+    std::shared_ptr<Line> HoldLine(std::string_view channel) const;  // Null if there is none.
     Line* FindLine(std::string_view channel) const;
     void RemoveLine(Line& line);
 
@@ -115,7 +116,7 @@ class Delivery {
     const std::string space_;
     const Tell tell_;
     const ChannelGuard guard_;
-    std::vector<std::unique_ptr<Line>> lines_;
+    std::vector<std::shared_ptr<Line>> lines_;
     Home home_{runtime_};
 };
 

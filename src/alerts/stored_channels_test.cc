@@ -1,6 +1,8 @@
 // Channels that operators made: kept, told, changed and taken away.
 #include <gtest/gtest.h>
 
+#include <optional>
+
 #include "alerts/delivery.h"
 #include "node/driven.h"
 
@@ -126,6 +128,30 @@ TEST_F(StoredChannels, TheLastDeliveryIsOfTheTargetThatItHas) {
     EXPECT_FALSE(last()) << "both were told at the old address";
     delivery.Test("ops", [](auto) {});
     Answer({});
+    ASSERT_TRUE(last());
+    EXPECT_TRUE(last()->ok);
+}
+
+// Deleted and made anew while its test is under way: both are version 1, yet that test was of another.
+TEST_F(StoredChannels, ATestIsOfTheChannelThatItBeganWith) {
+    const auto last = [&] { return delivery.channels().back().last; };
+    Channel hook = Hook("ops");
+    hook.version = 1;
+    ASSERT_TRUE(delivery.ApplyStored(RowOf(hook)));
+    int ended = 0;
+    delivery.Test("ops", [&](auto) { ++ended; });
+    ASSERT_TRUE(delivery.TakeStored({}).empty());
+    ASSERT_TRUE(delivery.ApplyStored(RowOf(hook)));
+    delivery.Test("ops", [&](auto) { ++ended; });
+    Answer(Fail(ErrorCode::kInvalid, "answered 404"));
+    EXPECT_EQ(ended, 1);
+    EXPECT_FALSE(last()) << "of the one that is gone";
+    std::optional<Result<void>> third;
+    delivery.Test("ops", [&](auto result) { third = std::move(result); });
+    ASSERT_TRUE(third && !*third) << "the test of the new one is still under way";
+    EXPECT_EQ(third->error().code, ErrorCode::kConflict);
+    Answer({});
+    EXPECT_EQ(ended, 2);
     ASSERT_TRUE(last());
     EXPECT_TRUE(last()->ok);
 }
