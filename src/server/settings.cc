@@ -1,5 +1,6 @@
 #include "server/settings.h"
 
+#include <string>
 #include <utility>
 
 #include "api/access.h"
@@ -52,7 +53,13 @@ Result<ServerSettings> ReadServerSettings(const Config& config) {
     for (std::size_t i = 0; placed.empty() && i < settings.alerts.channels.size(); ++i) {
         Channel& channel = settings.alerts.channels[i];
         if (channel.kind == ChannelKind::kLog) continue;
-        placed.AddIfAny(LimitToItsHost(channel, settings.loopback()));
+        if (LimitToItsHost(channel, settings.loopback())) continue;
+        // The first is the log, which stands in no file.
+        const std::string which = "alerts.channels[" + std::to_string(i - 1) + "]";
+        placed.Add(Placed(config, {ErrorCode::kInvalid,
+                                   which + " '" + channel.name + "': url has the host '" +
+                                       channel.host() + "', which is neither a name nor an address",
+                                   which}));
     }
     if (auto good = placed.ToResult(); !good) return std::unexpected(good.error());
     return settings;
