@@ -187,12 +187,14 @@ class CronJob {
         return words;
     }
 
-    // Names and values; others are told of.
+    // Names and values; others are told of. As the kubelet does it a value has those before it filled
+    // in, and of a name that comes again the last counts.
     Variables Environment() {
         Variables variables;
         const auto container = Container();
         const auto list = container ? MemberOf(*container, "env") : std::nullopt;
         if (!list || list->kind() != JsonView::Kind::kArray) return variables;
+        std::vector<std::string> unknown;
         JsonView::Elements elements(*list);
         while (elements.Next()) {
             const std::string name = TextOf(elements.value(), "name");
@@ -200,11 +202,27 @@ class CronJob {
                 Tell("spec.jobTemplate", "env " + name +
                                              ": valueFrom is not known here; give it to "
                                              "the worker's environment");
+                std::erase_if(variables, [&](const auto& one) { return one.first == name; });
+                continue;
+            }
+            std::string value = Expand(TextOf(elements.value(), "value"), variables, unknown);
+            const auto before =
+                std::ranges::find(variables, name, [](const auto& one) { return one.first; });
+            if (before != variables.end()) {
+                before->second = std::move(value);
             } else {
-                variables.emplace_back(name, TextOf(elements.value(), "value"));
+                variables.emplace_back(name, std::move(value));
             }
         }
+        TellUnknown(unknown, "an env value");
         return variables;
+    }
+
+    void TellUnknown(const std::vector<std::string>& names, const std::string& where) {
+        for (const std::string& name : names) {
+            Tell("spec.jobTemplate",
+                 "$(" + name + ") in " + where + " stays as it is: its value is not known here");
+        }
     }
 
     void WriteRules(JsonWriter& json) {
@@ -260,11 +278,7 @@ class CronJob {
             for (const std::string& word : Command()) {
                 json.Value(std::string_view(Expand(word, variables, unknown)));
             }
-            for (const std::string& name : unknown) {
-                Tell("spec.jobTemplate", "$(" + name +
-                                             ") in the command stays as it is: its value is not "
-                                             "known here");
-            }
+            TellUnknown(unknown, "the command");
             json.EndArray();
         } else {
             if (container) json.Field("image", std::string_view(TextOf(*container, "image")));

@@ -177,6 +177,37 @@ spec:
     EXPECT_THAT(Notes(imported), Contains(HasSubstr("2 taken: task dump of namespace shop")));
 }
 
+// The kubelet fills values in as it does commands, from those that stand before; of a name that comes
+// again the last counts, in the place of the first.
+TEST(ImportCronJobsTest, VariablesAreOfThoseBeforeThem) {
+    const Imported imported = ImportCronJobs(R"(kind: CronJob
+metadata: {name: dump}
+spec:
+  schedule: "@daily"
+  jobTemplate:
+    spec:
+      template:
+        spec:
+          containers:
+            - command: [dump, $(URL)]
+              env:
+                - {name: HOST, value: old}
+                - {name: DB, value: shop}
+                - {name: HOST, value: new.$(HOST)}
+                - {name: URL, value: "$(HOST)/$(DB)?$(LATER)&$$(DB)&x"}
+                - {name: LATER, value: x}
+                - {name: KEY, value: y}
+                - {name: KEY, valueFrom: {}}
+)",
+                                             {});
+    ASSERT_EQ(imported.definitions.size(), 1u);
+    EXPECT_EQ(Field(imported.definitions[0], "parameters"),
+              R"({"argv":["env","HOST=new.old","DB=shop",)"
+              R"("URL=new.old/shop?$(LATER)&$(DB)&x","LATER=x",)"
+              R"("dump","new.old/shop?$(LATER)&$(DB)&x"]})");
+    EXPECT_THAT(Notes(imported), Contains(HasSubstr("$(LATER) in an env value stays")));
+}
+
 // As `kubectl get -o yaml` shows it: what people wrote is told of, what the cluster filled in is not.
 TEST(ImportCronJobsTest, WhatIsNotTakenIsToldByItsLine) {
     const Imported imported = ImportCronJobs(R"(kind: CronJob
