@@ -54,6 +54,18 @@ test('the overview says why a queue stands still', async () => {
     await waiting.getByTestId('queue-why').getByText('No worker').waitFor();
 });
 
+test('of a leader that tells no difference all that waits is ready', async () => {
+    await withBrowser({}, async (own) => {
+        await own.route('**/api/v1/queues/media', async (route) => {
+            const json = await (await route.fetch()).json();
+            delete json.ready;
+            await route.fulfill({ json });
+        });
+        await own.goto(`${scheduler.address}/queues/media`);
+        await own.getByText('1 wait for a worker').waitFor();
+    });
+});
+
 test('what is for later, or in a paused queue, is not counted as ready', async () => {
     await submit({ name: 'later', type: 'echo', queue: 'mail', delay: '1h' });
     await call(scheduler.address, 'POST', 'queues/held/pause');
@@ -117,7 +129,7 @@ test('an empty field of a task tells what counts instead, as this scheduler is s
         await own.getByText('Retries, limits, placement').click();
         const limit = own.getByRole('dialog').getByLabel('Time limit of an attempt');
         assert.match(await limit.getAttribute('placeholder'), /^7m/);
-        // Whoever wonders why an execution was stopped looks at its page.
+        // Whoever wonders how long an execution may take looks at its page.
         await own.goto(`${scheduler.address}/executions/stuck`);
         await field('Time limit of an attempt').getByText(/^7m/).waitFor();
     });

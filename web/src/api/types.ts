@@ -8,6 +8,7 @@ import type {
     NamespaceChange,
     NewToken,
     Problem,
+    Queue,
     SchedulerStatus,
     SweepAnswer,
     Task as AnyTask,
@@ -94,3 +95,6 @@ export type NamespaceFields = NamespaceChange;
 // A run of a workflow, rather than the execution of one step or of a plain task.
 export const isRun = ({ round, parent_id, type, ending }: Execution): boolean =>
     round !== undefined && (!parent_id || type === '' || ending !== undefined);
+
+// What of a queue could start now. A leader that is older than this page tells no difference.
+export const readyOf = ({ ready, waiting }: Queue): number => (ready as number | undefined) ?? waiting;

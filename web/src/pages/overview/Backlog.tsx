@@ -3,7 +3,7 @@ import { Card, Segmented } from 'antd';
 import { type ReactNode, useState } from 'react';
 import { Link } from 'react-router-dom';
 import { api } from '../../api/client';
-import type { Metrics, Queue } from '../../api/types';
+import { type Metrics, type Queue, readyOf } from '../../api/types';
 import { EmptyNote, Loaded } from '../../components/States';
 import { formatMs, formatNumber } from '../../format';
 import { type Data, useData } from '../../hooks/useData';
@@ -83,8 +83,7 @@ function ByQueue({ queues }: { queues: Queue[] }) {
     const { t } = useI18n();
     const palette = usePalette();
     const bars = queues
-        // A leader that is older than this page tells no difference.
-        .map((queue) => ({ ...queue, ready: (queue.ready as number | undefined) ?? queue.waiting }))
+        .map((queue) => ({ ...queue, ready: readyOf(queue) }))
         .filter(({ waiting }) => waiting > 0)
         .sort((a, b) => b.waiting - a.waiting)
         .slice(0, shownMax)

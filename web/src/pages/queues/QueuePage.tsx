@@ -4,7 +4,7 @@ import { Card, Table } from 'antd';
 import { useEffect, useMemo, useState } from 'react';
 import { Link, useParams } from 'react-router-dom';
 import { api } from '../../api/client';
-import type { Queue, Worker } from '../../api/types';
+import { type Queue, readyOf, type Worker } from '../../api/types';
 import { ActButton } from '../../components/ActButton';
 import { Chart } from '../../components/Chart';
 import { timeChart } from '../../components/chartOptions';
@@ -84,7 +84,7 @@ function Numbers({ queue }: { queue: Queue }) {
             <Stat
                 label={t('queue.waiting')}
                 value={formatNumber(queue.waiting, locale)}
-                detail={t('overview.ready', { count: queue.ready })}
+                detail={t('overview.ready', { count: readyOf(queue) })}
                 to={`/executions?queue=${encodeURIComponent(queue.name)}&status=pending,retrying`}
             />
             <Stat
