@@ -93,6 +93,25 @@ test('an execution that runs is no riddle, its progress is followed, and a cance
     assert.equal(await page.locator('.outcome-error').count(), 0);
 });
 
+test('what was said of a success is shown, and a limit while it counts', async () => {
+    const id = 'by-hand';
+    const limit = page.locator('.fields > div', { hasText: 'Time limit of an attempt' });
+    await call(scheduler.address, 'POST', 'tasks', {
+        id,
+        name: id,
+        type: 'sleep',
+        parameters: { ms: 3_600_000 },
+    });
+    await page.goto(`${scheduler.address}/executions/${id}`);
+    await page.getByText('It runs on worker').waitFor();
+    await limit.waitFor();
+    const said = { status: 'success', message: 'settled by phone' };
+    await call(scheduler.address, 'PUT', `executions/${id}/status`, said);
+    await page.getByTestId('said').getByText('settled by phone').waitFor();
+    // Its task may have another one by now.
+    assert.equal(await limit.count(), 0);
+});
+
 test('what waits is listed, and what does not is not', async () => {
     const task = { name: 'done', type: 'noop', queue: 'idle' };
     const { id } = await call(scheduler.address, 'POST', 'tasks', task);

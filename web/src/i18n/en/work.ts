@@ -43,6 +43,7 @@ export const work = {
     'execution.failuresOf': '{count} failed attempt¦{count} failed attempts',
     'execution.lastTook': 'Last attempt took',
     'execution.lossesOf': '{count} lost worker¦{count} lost workers',
+    'execution.message': 'Message',
     'execution.noFailures': 'none',
     'execution.noMatch': 'Nothing matches these filters',
     'execution.noMatchText': 'Widen the time range or clear a filter.',

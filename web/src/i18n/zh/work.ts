@@ -42,6 +42,7 @@ export const work = {
     'execution.failuresOf': '{count} 次尝试失败',
     'execution.lastTook': '末次尝试耗时',
     'execution.lossesOf': '{count} 次因节点失联中断',
+    'execution.message': '说明',
     'execution.noFailures': '无',
     'execution.noMatch': '没有符合条件的记录',
     'execution.noMatchText': '请放宽时间范围或清除某个筛选。',

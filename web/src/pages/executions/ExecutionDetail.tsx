@@ -123,6 +123,12 @@ function Outcome({ execution }: { execution: Execution }) {
                     {said && <pre className="preformatted">{said}</pre>}
                 </div>
             )}
+            {execution.message && (
+                <div className="outcome-part" data-testid="said">
+                    <div className="muted small">{t('execution.message')}</div>
+                    <pre className="preformatted">{execution.message}</pre>
+                </div>
+            )}
             {execution.result && (
                 <div className="outcome-part">
                     <div className="muted small">{t('execution.result')}</div>
@@ -140,11 +146,12 @@ function Outcome({ execution }: { execution: Execution }) {
     );
 }
 
-// Of an attempt: as its task says, else as the scheduler is set. Steps name theirs in their workflow.
+// Of an attempt: as its task says, else as the scheduler is set. Steps name theirs in their workflow. What is over
+// may have had another: its task was changed since.
 function useLimit(execution: Execution, task: Task | undefined): string | undefined {
     const { t } = useI18n();
     const defaults = useDefaults();
-    if (!task || execution.parent_id || task.steps) return undefined;
+    if (!task || isFinished(execution.status) || execution.parent_id || task.steps) return undefined;
     return limitText(task) ?? (defaults && t('form.unless', { value: defaults.timeout }));
 }
 
