@@ -66,6 +66,15 @@ class PythonClientTest(ClusterTest):
         again = self.client.retry(failed.exception.execution.id)
         self.assertIn(again.status, ("pending", "scheduled", "running", "retrying", "failed"))
 
+    def test_what_was_said_of_a_success_is_told(self):
+        self.demo_worker()
+        self.client.submit("sleep", {"ms": 3_600_000}, id="by-hand")
+        until(lambda: self.client.get("by-hand").status == "running", "it runs")
+        self.assertIsNone(self.client.get("by-hand").message)
+        self.client.call("PUT", "executions/by-hand/status", {"status": "success", "message": "by phone"})
+        done = self.client.get("by-hand")
+        self.assertEqual((done.status, done.message, done.error), ("success", "by phone", None))
+
     def test_many_at_once_each_with_its_answer(self):
         answers = self.client.submit_many([{"type": "echo", "parameters": 1, "id": "one"},
                                            {"type": "echo", "priority": 99}, {"type": "echo", "id": "one",

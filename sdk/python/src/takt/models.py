@@ -108,6 +108,7 @@ class Execution:
     worker_id: str | None
     parameters: Any
     result: Any
+    message: str | None  # What was said of a success.
     error: ExecutionError | None
     progress: Mapping[str, Any] | None
     parent_id: str | None
@@ -129,7 +130,7 @@ class Execution:
         return cls(
             id=row["id"], task_id=row["task_id"], type=row["type"], status=row["status"], queue=row["queue"],
             attempt=row.get("attempt", 0), failures=row.get("failures", 0), worker_id=row.get("worker_id"),
-            parameters=row.get("parameters"), result=row.get("result"),
+            parameters=row.get("parameters"), result=row.get("result"), message=row.get("message"),
             error=ExecutionError(error["code"], error["message"], error.get("handler_code", 0)) if error else None,
             progress=row.get("progress"), parent_id=row.get("parent_id"), step=row.get("step"),
             shard=Shard(shard["index"], shard["total"]) if shard else None, raw=row)
