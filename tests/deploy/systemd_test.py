@@ -71,27 +71,37 @@ class Units(unittest.TestCase):
         self.assertGreater(int(dict(settings("takt-server.service"))["TimeoutStopSec"]), 5)
         self.assertGreater(int(dict(settings("takt-worker@.service"))["TimeoutStopSec"]), 60 + 10)
 
-    def test_the_users_and_folders_of_the_units_are_made(self):
+    def test_the_package_makes_users_folders_and_once_a_configuration(self):
         # A unit whose user does not exist does not start, nor one without its configuration.
-        with tempfile.TemporaryDirectory() as root:
-            (pathlib.Path(root) / "etc").mkdir()
-            (pathlib.Path(root) / "usr/share/takt").mkdir(parents=True)
-            shutil.copy(FOLDER / "server.yaml", pathlib.Path(root) / "usr/share/takt")
-            for name in ("takt.sysusers", "takt.tmpfiles"):
-                shutil.copy(FOLDER / name, pathlib.Path(root) / f"{name}.conf")
-            ended = run("systemd-sysusers", f"--root={root}", f"{root}/takt.sysusers.conf")
-            self.assertEqual(ended.returncode, 0, ended.stderr)
-            made = (pathlib.Path(root) / "etc" / "passwd").read_text()
+        with tempfile.TemporaryDirectory() as folder:
+            root = pathlib.Path(folder)
+            (root / "etc").mkdir()
+            for source, target in {"server.yaml": "usr/share/takt/server.yaml",
+                                   "takt.sysusers": "usr/lib/sysusers.d/takt.conf",
+                                   "takt.tmpfiles": "usr/lib/tmpfiles.d/takt.conf"}.items():
+                (root / target).parent.mkdir(parents=True)
+                shutil.copy(FOLDER / source, root / target)
+
+            def configure(before=""):
+                ended = run("env", f"DPKG_ROOT={root}", "sh", FOLDER / "postinst", "configure", before)
+                self.assertEqual((ended.returncode, ended.stdout), (0, ""), ended.stderr)
+
+            configure()
+            made = (root / "etc" / "passwd").read_text()
             for unit in UNITS:
                 self.assertRegex(made, rf"(?m)^{dict(settings(unit))['User']}:")
-            ended = run("systemd-tmpfiles", "--create", f"--root={root}", f"{root}/takt.tmpfiles.conf")
-            self.assertEqual((ended.returncode, ended.stderr), (0, ""))
             for path, mode in {"etc/takt": 0o700, "etc/takt/server.yaml": 0o600, "var/lib/takt": 0o700}.items():
-                self.assertEqual((pathlib.Path(root) / path).stat().st_mode & 0o777, mode, path)
-            # What somebody wrote there stays when the next version is installed.
-            (pathlib.Path(root) / "etc/takt/server.yaml").write_text("mine")
-            run("systemd-tmpfiles", "--create", f"--root={root}", f"{root}/takt.tmpfiles.conf")
-            self.assertEqual((pathlib.Path(root) / "etc/takt/server.yaml").read_text(), "mine")
+                self.assertEqual((root / path).stat().st_mode & 0o777, mode, path)
+            # What somebody wrote there stays, also when the package is removed and installed anew.
+            (root / "etc/takt/server.yaml").write_text("mine")
+            configure()
+            configure("0.0.9")
+            self.assertEqual((root / "etc/takt/server.yaml").read_text(), "mine")
+            # What somebody deleted does not come back, neither with the next version nor at the next boot.
+            (root / "etc/takt/server.yaml").unlink()
+            configure("0.0.9")
+            run("systemd-tmpfiles", "--create", "--boot", f"--root={root}", "takt.conf")
+            self.assertFalse((root / "etc/takt/server.yaml").exists())
 
 
 class Billing:
