@@ -1,6 +1,9 @@
 #include "cli/formats.h"
 
+#include <cerrno>
+#include <cstring>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -22,8 +25,38 @@ std::vector<Registered>& Registry() {
     return registry;
 }
 
+// Makes YAML of what is printed. A reader of events sees each at once.
+class YamlOutput {
+  public:
+    YamlOutput() {
+        redirect_.emplace([this](std::string_view piece) { return Write(lines_.Convert(piece)); });
+    }
+
+    Result<void> End() {
+        redirect_.reset();
+        if (lost_ == 0) Write(lines_.End());
+        if (lost_ == 0 || lost_ == EPIPE) return {};
+        return Fail(ErrorCode::kUnavailable,
+                    std::string("the output could not be written: ") + std::strerror(lost_));
+    }
+
+  private:
+    bool Write(const std::string& text) {
+        if (std::fwrite(text.data(), 1, text.size(), to_) == text.size() && std::fflush(to_) == 0) {
+            return true;
+        }
+        if (lost_ == 0) lost_ = errno;
+        return false;
+    }
+
+    std::FILE* const to_ = stdout;
+    YamlLines lines_;
+    int lost_ = 0;  // The errno of the first write that failed.
+    std::optional<OutputRedirect> redirect_;
+};
+
 bool wide_wanted = false;
-std::unique_ptr<OutputRedirect> yaml_wanted;
+std::unique_ptr<YamlOutput> yaml_wanted;
 
 bool HasOwn(const CLI::App& command) {
     if (command.get_option_no_throw("-o")) return true;
@@ -43,12 +76,7 @@ void UseFormat(const std::string& format, bool& json) {
     wide_wanted = format == "wide";
     json = format == "json" || format == "yaml";
     if (format != "yaml" || yaml_wanted) return;
-    // A reader of events sees each at once.
-    yaml_wanted = std::make_unique<OutputRedirect>([to = stdout, lines = YamlLines()](
-                                                       std::string_view piece) mutable {
-        const std::string text = lines.Convert(piece);
-        return std::fwrite(text.data(), 1, text.size(), to) == text.size() && std::fflush(to) == 0;
-    });
+    yaml_wanted = std::make_unique<YamlOutput>();
 }
 
 void AddFormatFlags() {
@@ -59,14 +87,17 @@ void AddFormatFlags() {
                 "-o,--output",
                 [json = one.json](const std::string& format) { UseFormat(format, *json); },
                 "table, wide, json or yaml")
-            ->check(CLI::IsMember({"table", "wide", "json", "yaml"}))
+            ->check(CLI::IsMember({"table", "text", "wide", "json", "yaml"}))
             ->trigger_on_parse()
             ->group("Connection");
     }
 }
 
-bool EndYaml() {
-    return std::exchange(yaml_wanted, nullptr) != nullptr;
+Result<bool> EndYaml() {
+    const auto ended = std::exchange(yaml_wanted, nullptr);
+    if (!ended) return false;
+    if (auto written = ended->End(); !written) return std::unexpected(written.error());
+    return true;
 }
 
 bool IsWide() {
@@ -78,15 +109,19 @@ std::string YamlLines::Convert(std::string_view piece) {
     for (std::size_t end = 0; (end = piece.find('\n')) != std::string_view::npos;) {
         line_ += piece.substr(0, end);
         piece.remove_prefix(end + 1);
-        const std::string line = std::exchange(line_, {});
-        if (line.empty()) continue;
-        if (!std::exchange(first_, false)) text += "---\n";
-        // A command that has no JSON for what it did says so in words.
-        const bool json = CheckJson(line, {.bytes_max = line.size()}).has_value();
-        text += json ? YamlText(JsonView(line)) : line + "\n";
+        text += End();
     }
     line_ += piece;
     return text;
+}
+
+std::string YamlLines::End() {
+    const std::string line = std::exchange(line_, {});
+    if (line.empty()) return {};
+    const std::string parted = std::exchange(first_, false) ? "" : "---\n";
+    // A command that has no JSON for what it did says so in words.
+    const bool json = CheckJson(line, {.bytes_max = line.size()}).has_value();
+    return parted + (json ? YamlText(JsonView(line)) : line + "\n");
 }
 
 // Standard output and error are variables of the C library, whose functions read them at each call.

@@ -1,4 +1,4 @@
-// Formats: -o table, wide, json or yaml, for every command that prints a list or a thing.
+// Formats: -o table (or text), wide, json or yaml, for every command that prints a list or a thing.
 //
 // A command knows two: text for people and the API's JSON. Wide is text with more columns, YAML is
 // made of each line of JSON as it is printed.
@@ -10,20 +10,23 @@
 #include <string>
 #include <string_view>
 
+#include "base/error.h"
+
 namespace takt::internal::cli {
 
 // The command takes -o; json and yaml set `json`. A command or a part of it that has an -o of its own
 // keeps that. Both live as long as the program.
 void RegisterFormats(CLI::App& command, bool& json);
 
-// For a command with an -o of its own that means one of these four.
+// For a command with an -o of its own that means one of these.
 void UseFormat(const std::string& format, bool& json);
 
 // REQUIRES: all commands are there, with their own flags.
 void AddFormatFlags();
 
-// From now on standard output is itself again; whether -o yaml had made it otherwise.
-bool EndYaml();
+// From now on standard output is itself again; whether -o yaml had made it otherwise. kUnavailable if
+// not all of it could be written; that nobody reads it any more is no error.
+Result<bool> EndYaml();
 
 // Whether tables have their further columns.
 bool IsWide();
@@ -33,6 +36,8 @@ class YamlLines {
   public:
     // Of the lines that end in `piece`; the rest is kept for the next.
     std::string Convert(std::string_view piece);
+    // The rest that is kept, as a line that ends here.
+    std::string End();
 
   private:
     std::string line_;

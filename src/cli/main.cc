@@ -53,6 +53,9 @@ int main(int argc, char** argv) {
         if (error.get_exit_code() == 0) return app.exit(error);
         return cli::ExitOfMistake(app, error);
     }
-    cli::EndYaml();
+    if (const auto ended = cli::EndYaml(); !ended) {
+        cli::PrintError(ended.error());
+        if (context.exit == cli::kOk) return cli::kFailed;
+    }
     return context.exit;
 }

@@ -52,7 +52,10 @@ int WatchOnScreen(const std::function<Result<int>()>& show, bool yaml) {
                 ended = std::move(shown.error);
                 break;
             }
-            if (yaml) shown.text = YamlLines().Convert(shown.text);
+            if (yaml) {
+                YamlLines lines;
+                shown.text = lines.Convert(shown.text) + lines.End();
+            }
             if (shown.error) shown.text += Paint(shown.error->detail, Colour::kRed) + "\n";
             screen.Draw(shown.text);
         } while (!screen.WaitForQuit(kWatchEvery));
@@ -65,7 +68,12 @@ int WatchOnScreen(const std::function<Result<int>()>& show, bool yaml) {
 }  // namespace
 
 int WatchOutput(const std::function<Result<int>()>& show) {
-    const bool yaml = EndYaml();  // Here the whole is made YAML, not each line as it is printed.
+    const auto ended = EndYaml();  // Here the whole is made YAML, not each line as it is printed.
+    if (!ended) {
+        PrintError(ended.error());
+        return ExitOf(ended.error());
+    }
+    const bool yaml = *ended;
     if (isatty(STDIN_FILENO) && isatty(STDOUT_FILENO)) return WatchOnScreen(show, yaml);
     YamlLines lines;
     std::string last;
@@ -78,7 +86,7 @@ int WatchOutput(const std::function<Result<int>()>& show) {
         if (shown.error && !IsPassing(*shown.error)) return ExitOf(*shown.error);
         last_error = shown.error ? shown.error->detail : std::string();
         if (shown.error || shown.text == last) continue;
-        const std::string text = yaml ? lines.Convert(shown.text) : shown.text;
+        const std::string text = yaml ? lines.Convert(shown.text) + lines.End() : shown.text;
         // A pipe whose reader is gone ends it; SIGPIPE is ignored.
         if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() ||
             std::fflush(stdout) != 0) {

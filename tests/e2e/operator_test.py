@@ -207,6 +207,7 @@ class Shown(TaktTest):
         until(lambda: "execution_id: two" in events.text(), "both are told")
         self.assertIn("execution_id: one\n---\nid:", events.text())
         until(lambda: "\n---\nitems:" in watch.text(), "the next state is shown")
+        self.assertIn("task.", self.takt("events", "-o", "text", "--past", "--no-follow"))
         entries = self.takt("audit", "-o", "yaml")
         self.assertTrue(entries.startswith("items:"), entries)
 
