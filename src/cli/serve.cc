@@ -1,6 +1,7 @@
 // takt serve: a scheduler, with a worker in the same process if asked.
 #include <unistd.h>
 
+#include <boost/asio/io_context.hpp>
 #include <condition_variable>
 #include <cstdio>
 #include <memory>
@@ -22,6 +23,7 @@
 #include "server/descriptors.h"
 #include "server/server.h"
 #include "takt/version.h"
+#include "worker/health.h"
 #include "worker/worker_runtime.h"
 
 namespace takt::internal::cli {
@@ -119,7 +121,9 @@ std::string AdviceFor(const Server::Tried& tried) {
                    : "docs/stores has a page for each";
     }
     if (tried.part == "sign-in") return "docs/security.md tells what signin.* mean";
+    if (tried.part == "node id" && !conflict) return "check again when the address is free";
     if (tried.part == "node id") return "fine if that scheduler is gone; else takt serve refuses";
+    if (tried.part == "tracing") return "docs/traces.md";
     return tried.result.error().code == ErrorCode::kUnavailable
                ? "fine if the scheduler that runs now has it; else choose another server.listen"
                : "docs/configuration.md, server.*";
@@ -130,6 +134,22 @@ void AddLines(Checkup& checkup, const std::string& part, std::string_view detail
               const std::string& advice) {
     while (!detail.empty()) {
         checkup.Bad(part, std::string(CutAt(detail, '\n')), advice);
+    }
+}
+
+// The port at which the worker of this process is asked how it is.
+void TryHealth(const ServeOptions& options, const std::string& listen, Checkup& checkup) {
+    if (!options.with_worker || listen.empty()) return;
+    boost::asio::io_context loop;
+    const auto health = ServeWorkerHealth(loop, listen, [] { return WorkerRuntimeStatus(); });
+    if (health) {
+        checkup.Ok("worker health", "at " + listen);
+    } else if (health.error().code == ErrorCode::kUnavailable) {
+        checkup.Warn(
+            "worker health", health.error().detail,
+            "fine if the scheduler that runs now has it; else choose another worker.health_listen");
+    } else {
+        checkup.Bad("worker health", health.error().detail, "docs/configuration.md, worker.*");
     }
 }
 
@@ -150,6 +170,8 @@ int CheckServe(const ServeOptions& options) {
     if (const auto worker = TryWorker(options, *config); !worker) {
         AddLines(checkup, "worker", worker.error().detail,
                  "docs/cli.md, \"What a worker runs tasks with\"");
+    } else {
+        TryHealth(options, config->worker.health_listen, checkup);
     }
     if (auto logging = StartLogging(config->log); !logging) {
         checkup.Bad("log", logging.error().detail, "docs/logs.md");
@@ -164,7 +186,7 @@ int CheckServe(const ServeOptions& options) {
         // The scheduler that is to be restarted with this configuration may have both.
         const bool taken =
             (tried.part == "address" && error.code == ErrorCode::kUnavailable) ||
-            (tried.part == "node id" && error.code == ErrorCode::kConflict) ||
+            tried.part == "node id" ||
             (tried.part == "store" && error.code == ErrorCode::kConflict && error.field.empty());
         taken ? checkup.Warn(tried.part, error.detail, AdviceFor(tried))
               : checkup.Bad(tried.part, error.detail, AdviceFor(tried));

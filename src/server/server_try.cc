@@ -31,10 +31,20 @@ std::vector<Server::Tried> Server::Try(Config config) {
     if (bound) bound = p.Listen();
     const bool known = p.store && bound;
     tried.push_back({"address", std::move(bound), p.url + ", told to others as " + p.address});
+    if (p.settings.node_id) p.id = *p.settings.node_id;
     if (known && p.settings.node_id) {
-        p.id = *p.settings.node_id;
         auto free = p.CheckIdIsFree();
         tried.push_back({"node id", std::move(free), p.id.text().str() + " is nobody else's"});
+    } else if (p.store && p.settings.node_id && !p.config.store.url.starts_with("file:")) {
+        // Another one that has it differs from this one by its address.
+        tried.push_back(
+            {"node id",
+             Fail(ErrorCode::kUnavailable, "not looked at: the address was not to be had"),
+             {}});
+    }
+    if (p.config.tracing.enabled) {
+        auto spans = p.StartSpans();
+        tried.push_back({"tracing", std::move(spans), "spans for " + p.config.tracing.endpoint});
     }
     return tried;
 }

@@ -155,6 +155,30 @@ class Mistakes(TaktTest):
         self.assertEqual(ended.returncode, 1)
         self.assertRegex(ended.stdout, r"bad +worker .*health_listen")
 
+    def test_serve_check_tries_all_that_a_start_would(self):
+        self.use_redis()
+        self.serve("--node-id", "one")
+
+        def check(listen, *more):
+            ended = self.run_takt("serve", "--check", "--store", self.store_url, "--listen", listen, *more)
+            self.assertEqual(ended.returncode, 0, ended.stdout + ended.stderr)
+            return ended.stdout
+
+        with socket.create_server(("127.0.0.1", 0)) as taken:
+            port = taken.getsockname()[1]
+            said = check("127.0.0.1:0", "--with-worker", "--demo", "--set", f"worker.health_listen=127.0.0.1:{port}",
+                         "--set", "tracing.enabled=true", "--set", "tracing.endpoint=http://127.0.0.1:1")
+        self.assertRegex(said, rf"warn +worker health .*{port}")
+        self.assertRegex(said, r"ok +tracing +spans for http://127.0.0.1:1")
+        said = check("127.0.0.1:0", "--with-worker", "--demo", "--set", f"worker.health_listen=127.0.0.1:{port}",
+                     "--node-id", "two")
+        self.assertRegex(said, r"ok +worker health")
+        self.assertRegex(said, r"ok +node id +two")
+        # Who has it is told by the address, which the scheduler that is to be restarted has.
+        said = check(f"127.0.0.1:{self.port()}", "--node-id", "one")
+        self.assertRegex(said, r"warn +address")
+        self.assertRegex(said, r"warn +node id +not looked at")
+
     def test_a_key_twice_a_section_as_a_key_and_values_that_cannot_work(self):
         twice = self.file("log:\n  level: info\n  level: debug\n")
         self.assertIn("stands here again, after line 2", self.serve_refused("--config", twice))
