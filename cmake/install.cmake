@@ -192,6 +192,9 @@ set(CPACK_DEBIAN_LIBRARY_PACKAGE_DEPENDS "tzdata")
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS
     "${package_library} (= ${PROJECT_VERSION}), ${package_client_development} (= ${PROJECT_VERSION})")
 set(CPACK_DEBIAN_CLIENT_DEVELOPMENT_PACKAGE_DEPENDS "${package_client_library} (= ${PROJECT_VERSION})")
+# The ${client_libraries} of the archive; who links the shared library needs none of them.
+set(CPACK_DEBIAN_CLIENT_DEVELOPMENT_PACKAGE_SUGGESTS
+    "libboost-json1.81-dev, libfmt-dev, libprotobuf-dev, libspdlog-dev, libssl-dev, libzstd-dev, zlib1g-dev")
 set(CPACK_DEBIAN_CLI_PACKAGE_CONTROL_EXTRA ${PROJECT_SOURCE_DIR}/deploy/systemd/postinst)
 set(CPACK_DEBIAN_CLI_PACKAGE_CONTROL_STRICT_PERMISSION ON)
 set(CPACK_COMPONENT_CLI_DESCRIPTION "Distributed task scheduler

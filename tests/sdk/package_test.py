@@ -87,6 +87,13 @@ class PackageTest(unittest.TestCase):
                      "/takt-client/takt-clientConfig.cmake"):
             self.assertTrue(any(file.endswith(name) for file in development), name)
         self.assertEqual(self.field("libtakt-client-dev", "Depends"), "libtakt-client0.1 (= 0.1.0)")
+        # Of the archive alone.
+        suggested = self.field("libtakt-client-dev", "Suggests").split(", ")
+        manual = (SOURCE / "docs" / "cpp.md").read_text(encoding="utf-8")
+        for name in ("spdlog", "fmt", "boost-json", "protobuf", "zstd", "ssl", "zlib1g"):
+            found = [package for package in suggested if name in package]
+            self.assertEqual(len(found), 1, name)
+            self.assertIn(f"`{found[0]}`", manual)
 
 
 class Objects(unittest.TestCase):
