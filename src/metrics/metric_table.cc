@@ -91,11 +91,12 @@ constexpr MetricDescription kTable[] = {
     {"takt_store_commit_changes", kHistogram, "namespace", "Rows that a batch changes."},
     {"takt_store_trouble", kGauge, "namespace", "1 while the store cannot be written to."},
     {"takt_store_bytes", kGauge, "",
-     "What is stored, as the store counts: etcd's space in use, Redis' memory, the files; 0 if it "
-     "does not tell."},
+     "What is stored, as the store counts: etcd's space in use, Redis' memory (of a cluster that "
+     "of "
+     "the shard of the namespace default), the files; 0 if it does not tell."},
     {"takt_store_bytes_max", kGauge, "",
-     "What may be stored: etcd's quota, maxmemory, the disk; 0 if there is no bound or it is not "
-     "known."},
+     "What may be stored: etcd's quota, maxmemory (of the same shard), the disk; 0 if there is no "
+     "bound or it is not known."},
     {"takt_http_requests_total", kCounter, "namespace,status", "Requests by class of status."},
     {"takt_spans_exported_total", kCounter, "", "Spans that the collector of traces took."},
     {"takt_spans_dropped_total", kCounter, "",
