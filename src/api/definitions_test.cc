@@ -53,7 +53,7 @@ TEST(Definitions, ATaskIsShownAsAnswersHaveIt) {
     }
 }
 
-// What an owner's files no longer have is deleted by whoever applies them, with that one's rights.
+// Definitions that an owner's files no longer have go by the rights of the one who applies them.
 TEST(Definitions, NobodySaysWhoOwnsWhatTheyCouldNotDelete) {
     TestScheduler scheduler;
     const auto token = [&](std::string body, HttpHeaderList headers = {}) {

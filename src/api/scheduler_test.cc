@@ -309,7 +309,7 @@ TEST(SchedulerApi, MetricsCountWhatCouldStartByPriority) {
               "[0,0,0,0,0,0,0,0,0,0]");
 }
 
-// Whoever leaves a field empty can read what counts instead, also where it is configured otherwise.
+// A field that is left empty has a value that can be read, also where it is configured otherwise.
 TEST(SchedulerApi, DefaultsAreThoseThatCount) {
     TestSchedulerOptions options;
     options.node_config.engine.timeout = std::chrono::minutes(2);

@@ -89,7 +89,7 @@ class Planner {
         for (const auto& [key, owner] : input_.owners) {
             if (owner != rules_.owner || defined_.contains(key)) continue;
             gone.push_back(key);
-            // What is in it goes before it.
+            // Its tasks go before it.
             if (IsNamespace(key) && MayDelete(key)) named_.insert(key.name);
         }
         gone = InOrder(std::move(gone),

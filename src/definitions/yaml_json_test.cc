@@ -27,7 +27,7 @@ TEST(YamlJsonTest, JsonIsTakenAsItIs) {
     EXPECT_EQ(Json(R"({"a": [1.0, "x\ny"]})"), R"({"a":[1.0,"x\ny"]})");
 }
 
-// What cannot be kept as it is written is not quietly kept as something else.
+// A number that cannot be kept as it is written is not quietly kept as another.
 TEST(YamlJsonTest, ANumberThatDoesNotFitIsRefused) {
     EXPECT_EQ(Json("a: 1\nb:\n  - 2\n  - 123456789012345678901\n"),
               "! flow.yaml:4 b[1]: 123456789012345678901 does not fit into 64 bits; in quotes it "

@@ -48,7 +48,7 @@ Slot& Chooser::Choose(const Execution& execution, Lane& lane) {
     return *choices_slots_[index];
 }
 
-// Those with room, in the order in which they joined. Of more than `count_max` those whose turn is
+// Workers with room, in the order in which they joined. Of more than `count_max` those whose turn is
 // next, so that all have theirs.
 void Chooser::FindChoices(const Lane& lane, std::size_t count_max) {
     choices_.clear();

@@ -291,7 +291,7 @@ TEST_F(ClockTest, AKeyOfALeaderThatBeganAheadIsFreeAfterItsWindow) {
     EXPECT_TRUE(replies.at(late.request).has_value());
 }
 
-// The next leader begins by a clock that is behind: what it counts from there is as long once it is right.
+// The next leader begins by a clock that is behind: what it counts is as long once that is right.
 TEST_F(ClockTest, AKeyIsNotFreeEarlyUnderALeaderThatBeganBehind) {
     At(0s, Join({.id = "a", .capacity = 10}));
     At(1s, Once({.id = "keyed", .unique_key = "order", .unique_for = 24h}));

@@ -73,10 +73,7 @@ void Engine::On(Attach& attach) {
     sessions_[attach.session] = &slot;
     leases_.Set(slot, now_.steady + config_.worker_lease, slot.order);
     // After a takeover all workers come at once, as they were.
-    if (is_new || !SameOffer(before, slot.row)) {
-        LeaveLanes(slot);
-        FindLanes(slot);
-    }
+    if (is_new || !SameOffer(before, slot.row)) FindLanes(slot);
     DoubtHand(slot, !same_process);
     ReconcileHand(slot, attach.holding);
     draft_.PutWorker(slot.mark, slot.row);
@@ -196,6 +193,7 @@ Lane& Engine::LaneFor(const Task& task) {
 }
 
 void Engine::FindLanes(Slot& slot) {
+    LeaveLanes(slot);
     lanes_.ForEach([&](Lane& lane) {
         if (!Serves(slot.row, lane)) return;
         slot.lanes.push_back(&lane);
