@@ -1,10 +1,10 @@
 // Alerts: what is wrong now, what was, and the rules that decide it.
 import { Card, Tabs } from 'antd';
-import { useSearchParams } from 'react-router-dom';
 import { api } from '../../api/client';
 import { PageHeader } from '../../components/PageHeader';
 import { Loaded } from '../../components/States';
 import { useData } from '../../hooks/useData';
+import { useTab } from '../../hooks/useTab';
 import { useI18n } from '../../i18n';
 import { AlertTable } from './AlertTable';
 import { Channels } from './Channels';
@@ -12,9 +12,8 @@ import { Rules } from './Rules';
 
 export default function Alerts() {
     const { t } = useI18n();
-    const [query, setQuery] = useSearchParams();
+    const [tab, setTab] = useTab(['active', 'rules', 'history', 'channels']);
     const options = { topics: ['alert'] as const, everyMs: 10_000 };
-    const tab = query.get('tab') ?? 'active';
     const active = useData((signal) => api.alerts(undefined, signal), [], options);
     const history = useData((signal) => api.alerts('resolved', signal), [], {
         ...options,
@@ -32,7 +31,7 @@ export default function Alerts() {
                 <Tabs
                     className="card-tabs"
                     activeKey={tab}
-                    onChange={(next) => setQuery(next === 'active' ? {} : { tab: next }, { replace: true })}
+                    onChange={setTab}
                     items={[
                         {
                             key: 'active',

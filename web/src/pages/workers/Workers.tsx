@@ -1,17 +1,17 @@
 // Who does the work: workers that connect to us, and executors that we call.
 import { Card, Tabs } from 'antd';
-import { useSearchParams } from 'react-router-dom';
 import { api } from '../../api/client';
 import { PageHeader } from '../../components/PageHeader';
 import { Loaded } from '../../components/States';
 import { useData } from '../../hooks/useData';
+import { useTab } from '../../hooks/useTab';
 import { useI18n } from '../../i18n';
 import { ExecutorTable } from './ExecutorTable';
 import { WorkerTable } from './WorkerTable';
 
 export default function Workers() {
     const { t } = useI18n();
-    const [query, setQuery] = useSearchParams();
+    const [tab, setTab] = useTab(['workers', 'executors']);
     const options = { topics: ['worker'] as const, everyMs: 3_000 };
     const workers = useData((signal) => api.workers(signal), [], options);
     const executors = useData((signal) => api.executors(signal), [], options);
@@ -23,8 +23,8 @@ export default function Workers() {
             <Card className="card-table">
                 <Tabs
                     className="card-tabs"
-                    activeKey={query.get('tab') ?? 'workers'}
-                    onChange={(tab) => setQuery(tab === 'workers' ? {} : { tab }, { replace: true })}
+                    activeKey={tab}
+                    onChange={setTab}
                     items={[
                         {
                             key: 'workers',
