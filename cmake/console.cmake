@@ -9,7 +9,11 @@ set(web ${PROJECT_BINARY_DIR}/web)
 # What npm reads, and what eslint does: it looks for its rules beside its own file.
 set(web_packages ${web_source}/package.json ${web_source}/package-lock.json ${web_source}/.npmrc
     ${web_source}/eslint.config.mjs)
-set(web_settings ${web_source}/index.html ${web_source}/tsconfig.json ${web_source}/vite.config.mjs)
+set(web_settings ${web_source}/index.html ${web_source}/tsconfig.json ${web_source}/vite.config.mjs
+    ${web_source}/documentation.mjs)
+# The pages that the console shows as its help.
+set(docs ${PROJECT_SOURCE_DIR}/docs)
+file(GLOB web_pages CONFIGURE_DEPENDS ${docs}/*.md ${docs}/stores/*.md ${docs}/zh/*.md ${docs}/site/pages.json)
 file(GLOB_RECURSE web_files CONFIGURE_DEPENDS ${web_source}/src/* ${web_source}/public/*)
 
 add_custom_command(OUTPUT ${web}/.installed
@@ -36,9 +40,11 @@ add_custom_command(OUTPUT ${web}/files.cc ${web}/files.blob
   COMMAND ${CMAKE_COMMAND} -E copy_directory ${web_source}/public ${web}/public
   COMMAND ${CMAKE_COMMAND} -E copy ${web}/schema.ts ${web}/src/api/schema.ts
   COMMAND ${CMAKE_COMMAND} -E copy ${web_settings} ${web}
-  COMMAND ${CMAKE_COMMAND} -E chdir ${web} ${CMAKE_COMMAND} -E env CI=true ${TAKT_NPM} run --silent build
+  COMMAND ${CMAKE_COMMAND} -E chdir ${web}
+          ${CMAKE_COMMAND} -E env CI=true TAKT_DOCS=${docs} ${TAKT_NPM} run --silent build
   COMMAND ${TAKT_PYTHON} ${PROJECT_SOURCE_DIR}/src/console/embed.py ${web}/dist ${web}/files.cc
-  DEPENDS ${web}/.installed ${web}/schema.ts ${web_files} ${web_settings} ${PROJECT_SOURCE_DIR}/src/console/embed.py
+  DEPENDS ${web}/.installed ${web}/schema.ts ${web_files} ${web_settings} ${web_pages}
+          ${PROJECT_SOURCE_DIR}/src/console/embed.py
   COMMENT "Building the console")
 
 takt_library(console DEPENDS takt_http)
@@ -52,7 +58,7 @@ if(TAKT_TESTING)
   set_tests_properties(console_types PROPERTIES TIMEOUT 60 ENVIRONMENT
     "TAKT_BINARY=$<TARGET_FILE:takt>;TAKT_NODE=${TAKT_NODE};TAKT_WEB=${web};PYTHONDONTWRITEBYTECODE=1")
   # A real browser (Debian's chromium) at real schedulers; each file is one test.
-  foreach(name access alerts charts editor findings flow form jobs leader lists looks newcomer operate pages
+  foreach(name access alerts charts editor findings flow form help jobs leader lists looks newcomer operate pages
           restart roles spaces tabs tasks times)
     add_test(NAME console_${name}
              COMMAND ${TAKT_NODE} ${PROJECT_SOURCE_DIR}/tests/console/${name}_test.mjs)

@@ -1,12 +1,17 @@
 import react from '@vitejs/plugin-react';
+import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vite';
+import { documentation } from './documentation.mjs';
 
 // The scheduler that `npm run dev` talks to.
 const server = process.env.TAKT_SERVER ?? 'http://127.0.0.1:8080';
 const passedOn = ['/api', '/metrics', '/healthz', '/readyz', '/version', '/openapi.json', '/docs'];
 
+// The build works in a copy of this folder, which has no docs/ beside it.
+const docs = process.env.TAKT_DOCS ?? fileURLToPath(new URL('../docs', import.meta.url));
+
 export default defineConfig({
-    plugins: [react()],
+    plugins: [react(), documentation(docs)],
     build: {
         outDir: 'dist',
         target: 'es2021',
@@ -32,6 +37,7 @@ export default defineConfig({
         },
     },
     server: {
+        fs: { allow: ['.', docs] },
         proxy: Object.fromEntries(passedOn.map((path) => [path, { target: server, xfwd: false }])),
     },
 });

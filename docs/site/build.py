@@ -18,22 +18,9 @@ import markdown
 SITE = pathlib.Path(__file__).resolve().parent
 SOURCE = SITE.parents[1]
 
-# The order in which people need them. A page that is in no group fails the build.
+# The order in which people need them; the console's pages of help have it too. A page that is in no group fails the build.
 GROUPS = {
-    "en": [
-        ("Begin", ["README.md", "docs/console.md", "docs/cli.md", "docs/api.md", "docs/coming_from.md",
-                   "docs/go_kits.md", "docs/coming_from_queues.md"]),
-        ("Tasks", ["docs/scheduling.md", "docs/cron.md", "docs/states.md", "docs/workflows.md", "docs/locks.md",
-                   "docs/namespaces.md", "docs/definitions.md"]),
-        ("Workers", ["docs/cpp.md", "docs/python.md", "docs/node.md", "docs/executors.md",
-                     "docs/worker_protocol.md"]),
-        ("Operate", ["docs/operating.md", "docs/configuration.md", "docs/security.md", "docs/moving.md",
-                     "docs/upgrading.md", "docs/guarantees.md", "docs/metrics.md", "docs/alerts.md",
-                     "docs/statistics.md", "docs/logs.md", "docs/traces.md", "docs/benchmarks.md"]),
-        ("Stores", ["docs/stores/*.md", "docs/store_contract.md"]),
-        ("Inside", ["ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs/where.md", "docs/simulator.md",
-                    "docs/chaos.md", "docs/decisions/*.md", "docs/*.md"]),
-    ],
+    "en": [(group["en"], group["pages"]) for group in json.loads((SITE / "pages.json").read_text())],
     "zh": [("中文", ["README.zh-CN.md", "docs/zh/*.md"])],
 }
 WORDS = {
@@ -93,7 +80,7 @@ def navigation(names):
                 left = [name for name in left if name not in found]
             groups[tongue].append((title, members))
     if left:
-        raise SystemExit(f"docs: in no group of docs/site/build.py: {', '.join(left)}")
+        raise SystemExit(f"docs: in no group of docs/site/pages.json: {', '.join(left)}")
     return groups
 
 

@@ -58,6 +58,9 @@ before(async () => {
         '/audit',
         '/settings',
         '/editor',
+        '/help',
+        '/help/cron',
+        '/help/configuration',
     ];
 });
 after(() => close?.());

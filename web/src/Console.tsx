@@ -38,6 +38,7 @@ const pages: [string, () => Module][] = [
     ['/alerts', () => import('./pages/alerts/Alerts')],
     ['/statistics', () => import('./pages/Statistics')],
     ['/settings', () => import('./pages/Settings')],
+    ['/help/*', () => import('./pages/help/Help')],
 ];
 const routes = pages.map(([path, load]) => ({ path, Content: lazy(load) }));
 

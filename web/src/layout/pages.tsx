@@ -10,6 +10,7 @@ import {
     DashboardOutlined,
     InboxOutlined,
     LockOutlined,
+    ReadOutlined,
     SettingOutlined,
     UnorderedListOutlined,
 } from '@ant-design/icons';
@@ -38,6 +39,7 @@ const pageLinks: PageLink[] = [
     { path: '/statistics', text: 'nav.statistics', icon: <BarChartOutlined /> },
     { path: '/audit', text: 'nav.audit', icon: <AuditOutlined />, need: 'admin' },
     { path: '/settings', text: 'nav.settings', icon: <SettingOutlined /> },
+    { path: '/help', text: 'nav.help', icon: <ReadOutlined /> },
 ];
 
 // The pages that the person who is signed in may see.

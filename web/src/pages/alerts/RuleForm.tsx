@@ -9,6 +9,7 @@ import {
     operators,
     type Severity,
 } from '../../api/observe';
+import { HelpLink } from '../../components/HelpLink';
 import { ProblemAlert } from '../../components/Problems';
 import { useData } from '../../hooks/useData';
 import { useFirstField } from '../../hooks/useFirstField';
@@ -120,7 +121,11 @@ export function RuleForm({ rule, onClose, changed }: Props) {
                     name="metric"
                     label={t('alert.metric')}
                     rules={required}
-                    extra={metric && <code>{metric}</code>}
+                    extra={
+                        <>
+                            {metric && <code>{metric}</code>} <HelpLink page="alerts" />
+                        </>
+                    }
                 >
                     <Select
                         showSearch

@@ -2,6 +2,7 @@
 import { Button, DatePicker, Form, Input, Select } from 'antd';
 import { useMemo } from 'react';
 import type { FormInstance } from 'antd';
+import { HelpLink } from '../../components/HelpLink';
 import { useI18n } from '../../i18n';
 import { BoundFields } from './BoundFields';
 import { presets, kinds, recurringKinds } from './schedule';
@@ -24,7 +25,12 @@ function CronFields({ form }: { form: FormInstance<TaskAnswers> }) {
                     name="cron_expression"
                     label={t('schedule.cron')}
                     rules={[{ required: true, message: t('form.required') }]}
-                    extra={<span className="cron-fields">{t('schedule.cronHelp')}</span>}
+                    extra={
+                        <>
+                            <span className="cron-fields">{t('schedule.cronHelp')}</span>{' '}
+                            <HelpLink page="cron" />
+                        </>
+                    }
                 >
                     <Input
                         className="mono"

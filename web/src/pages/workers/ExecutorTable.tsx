@@ -3,6 +3,7 @@ import { DownOutlined } from '@ant-design/icons';
 import { Button, Dropdown, Table, type TableProps, Tag } from 'antd';
 import { api } from '../../api/client';
 import type { Executor } from '../../api/types';
+import { HelpLink } from '../../components/HelpLink';
 import { ReasonField } from '../../components/ReasonField';
 import { EmptyNote } from '../../components/States';
 import { Badge } from '../../components/StatusTag';
@@ -135,7 +136,15 @@ export function ExecutorTable({ executors, changed }: Props) {
             columns={columns}
             dataSource={executors}
             pagination={executors.length > 50 ? { pageSize: 50 } : false}
-            locale={{ emptyText: <EmptyNote title={t('executor.none')} text={t('executor.noneText')} /> }}
+            locale={{
+                emptyText: (
+                    <EmptyNote
+                        title={t('executor.none')}
+                        text={t('executor.noneText')}
+                        action={<HelpLink page="executors" />}
+                    />
+                ),
+            }}
         />
     );
 }

@@ -1,9 +1,11 @@
 // Workers: how busy each is, how it fares, and taking it out of rotation.
 import { Table, type TableProps, Tooltip } from 'antd';
+import { Fragment } from 'react';
 import { Link } from 'react-router-dom';
 import type { Statistic } from '../../api/observe';
 import type { Worker } from '../../api/types';
 import { ChoiceFilter } from '../../components/ChoiceFilter';
+import { HelpLink } from '../../components/HelpLink';
 import { EmptyNote } from '../../components/States';
 import { TextFilter } from '../../components/TextFilter';
 import { formatMs, formatPercent } from '../../format';
@@ -28,6 +30,17 @@ interface Shown {
     order: TableOrder;
     healthOf: (worker: string) => Statistic | undefined;
     typical: number | undefined;
+}
+
+// How to write a worker, by language.
+const kits = { cpp: 'C++', python: 'Python', node: 'Node.js' };
+
+function KitLinks() {
+    return Object.entries(kits).map(([page, name]) => (
+        <Fragment key={page}>
+            <HelpLink page={page}>{name}</HelpLink>{' '}
+        </Fragment>
+    ));
 }
 
 function useColumns({ changed, order, healthOf, typical }: Shown): TableProps<Worker>['columns'] {
@@ -190,7 +203,11 @@ export function WorkerTable({ workers, changed }: Props) {
                         workers.length > 0 ? (
                             <EmptyNote title={t('list.noneFits')} />
                         ) : (
-                            <EmptyNote title={t('worker.none')} text={t('worker.noneText')} />
+                            <EmptyNote
+                                title={t('worker.none')}
+                                text={t('worker.noneText')}
+                                action={<KitLinks />}
+                            />
                         ),
                 }}
             />
