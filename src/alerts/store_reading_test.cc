@@ -34,7 +34,7 @@ TEST_F(Evaluation, AStoreThatIsNearlyFullIsToldOf) {
     EXPECT_EQ(history[1].state, AlertState::kFiring);
     EXPECT_EQ(history[1].message,
               "no store holds 86 MB; 86 % of maxmemory is in use (store_used_ratio is 0.86, above "
-              "0.85)");
+              "0.85 for 1m)");
 }
 
 // A small store on a disk that others have filled.

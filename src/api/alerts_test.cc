@@ -30,7 +30,7 @@ TEST(AlertsApi, TheRulesThatComeWithTheSchedulerAreThere) {
     TestScheduler scheduler(Quick(ears));
     AwaitReady(scheduler);
     const Answered rules = scheduler.Get("/api/v1/alert-rules");
-    ASSERT_EQ(rules.json.at("items").as_array().size(), 4u) << rules.body;
+    ASSERT_EQ(rules.json.at("items").as_array().size(), 5u) << rules.body;
     const Answered rule = scheduler.Get("/api/v1/alert-rules/high_task_failure_rate");
     EXPECT_EQ(rule.Text("metric"), "task_failure_rate");
     EXPECT_EQ(rule.Text("operator"), ">");

@@ -1,6 +1,9 @@
 #include "worker/options.h"
 
+#include <algorithm>
+
 #include "base/id.h"
+#include "base/number.h"
 
 namespace takt::internal {
 namespace {
@@ -20,10 +23,12 @@ bool IsServerUrl(std::string_view url) {
 }  // namespace
 
 Result<HostPort> ParseHealthListen(std::string_view listen) {
-    const auto place = ParseHostPort(listen, 0);
-    const bool has_port = !listen.empty() && listen.back() >= '0' && listen.back() <= '9' &&
-                          listen.rfind(':') != listen.npos;
-    if (place && has_port && !place->host.empty()) return *place;
+    const std::size_t colon = std::min(listen.rfind(':'), listen.size());
+    std::string_view host = listen.substr(0, colon);
+    // 0 is any port that is free.
+    const auto port = ParseNumber<std::uint16_t>(listen.substr(std::min(colon + 1, listen.size())));
+    if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
+    if (port && !host.empty()) return HostPort{std::string(host), *port};
     return Invalid("health_listen", "must be host:port, not '" + std::string(listen) + "'");
 }
 
