@@ -89,7 +89,8 @@ class AuditTest(TaktTest):
                          ["post_v1_tasks_id_resume", "post_v1_tasks_id_pause"])
         patches = self.entries("--action", "patch")
         self.assertEqual({entry["via"] for entry in patches}, {None, "b"})
-        version = json.loads(self.takt("tasks", "get", "nightly", "--json"))["version"]
+        # Pausing and resuming raised it, too.
+        version = json.loads(self.takt("tasks", "get", "nightly", "--json"))["version"] - 2
         self.assertEqual([entry["after"]["version"] for entry in patches],
                          list(range(version, 1, -1)))
         for changer in changers:

@@ -10,9 +10,10 @@ SOURCE = pathlib.Path(__file__).resolve().parents[2]
 
 
 def commands_in(folder):
-    """By source, the command that compiles it, as seen from its build folder."""
-    entries = json.loads((folder / "compile_commands.json").read_text())
-    return {entry["output"]: entry["command"].replace(str(folder), "BUILD") for entry in entries}
+    """By object, the command that compiles it, as seen from its build folder."""
+    commands = [entry["command"].replace(str(folder), "BUILD")
+                for entry in json.loads((folder / "compile_commands.json").read_text())]
+    return {command.split(" -o ")[1].split()[0]: command for command in commands}
 
 
 class PackageTest(unittest.TestCase):
