@@ -10,6 +10,7 @@
 #include "api/resources.h"
 #include "api/schemas.h"
 #include "api/services.h"
+#include "engine/passed_over.h"
 #include "model/fire_plan.h"
 #include "model/workflow.h"
 #include "store/list_page.h"
@@ -59,6 +60,7 @@ struct Backfill {
     TaskPtr task;
     std::vector<Time> due;
     std::set<Time> existing;
+    std::size_t to_come = 0;  // Left to the task's own schedule.
     std::size_t looked_at = 0;
     ExecutionFilter filter = {};
 
@@ -121,6 +123,7 @@ void SendBackfill(Backfill& backfill, const Execution* run) {
     json.BeginObject().Key("run");
     run ? WriteExecution(json, {*run}) : static_cast<void>(json.Null());
     json.Field("count", backfill.due.size()).Field("existing", backfill.existing.size());
+    json.Field("to_come", backfill.to_come);
     json.Key("due").BeginArray();
     for (std::size_t i = 0; i < std::min(backfill.due.size(), kShownMax); ++i) {
         json.Value(backfill.due[i]);
@@ -186,6 +189,9 @@ void MakeBackfill(Call call) {
         auto due = DueTimesOf(*row->task, body);
         if (!due) return call.RefuseRequest(due.error());
         backfill->due = std::move(*due);
+        // The row was read before the executions are: what it has accounted for is among them.
+        backfill->to_come =
+            std::erase_if(backfill->due, [&](Time time) { return IsStillToCome(*row, time); });
         backfill->filter.task = row->task->id;
         backfill->filter.children = true;
         backfill->filter.created_from = body.from;
@@ -203,6 +209,7 @@ void AddBackfillSchemas(SchemaList& to) {
                                     .Add("run", schema::OrNull(schema::Reference("Execution")))
                                     .Add("count", schema::Integer(0))
                                     .Add("existing", schema::Integer(0))
+                                    .Add("to_come", schema::Integer(0))
                                     .Add("due", schema::ListOf(schema::Time()))
                                     .Text());
 }

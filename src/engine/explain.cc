@@ -5,6 +5,7 @@
 #include <string>
 
 #include "engine/engine.h"
+#include "engine/run.h"
 
 namespace takt::internal {
 namespace {
@@ -33,6 +34,23 @@ std::optional<Explanation> ExplainStatus(const Execution& row, std::optional<Tim
             {{"attempt", row.attempt}, {"at", at}}};
     }
     return Explanation{"not_due", "its time is " + at, {{"at", at}}};
+}
+
+// The oldest execution of a run of which nothing runs; null if something does, or there is none.
+const Live* FirstIfAllWait(const Run& run) {
+    const Live* first = nullptr;
+    for (const Live* child : run.children) {
+        if (run.ending() || !IsWaiting(child->row.status)) return nullptr;
+        if (!first || child->row.serial < first->row.serial) first = child;
+    }
+    return first;
+}
+
+// Why one of its executions waits tells more than how far the steps of such a run are.
+Explanation ExplainStuck(const Text& child, const Explanation& why) {
+    return Explanation{"run_waits",
+                       "nothing of it runs; " + Quoted(child) + ": " + why.sentence,
+                       {{"execution", child.str()}, {"why", why.sentence}}};
 }
 
 // An execution that waits for its turn, or under a limit that is reached.
@@ -107,7 +125,11 @@ std::string Engine::PermitHolder(const Task& task) const {
 std::optional<Explanation> Engine::Explain(const ExecutionId& id, Instant now) const {
     const Live* live = FindLive(id);
     if (!live) return std::nullopt;
-    if (IsRun(*live) && live->row.status == Status::kRunning) return ExplainRun(*live->flow);
+    if (IsRun(*live) && live->row.status == Status::kRunning) {
+        const Live* first = FirstIfAllWait(*live->flow);
+        const auto why = first ? Explain(first->row.id, now) : std::nullopt;
+        return why ? ExplainStuck(first->row.id.text(), *why) : ExplainRun(*live->flow);
+    }
     if (live->waits == Waits::kPinned) return ExplainPinned(live->row);
     if (auto explained = ExplainLocks(*live)) return explained;
     // The time that is written may be that of a clock that was wrong.

@@ -31,6 +31,16 @@ Text SpellOut(Run& run) {
     return Text(EncodeProgress(run.progress, run.over));
 }
 
+// A step that asks for the concurrency key of a run that it is part of would wait for ever.
+Result<void> CheckKey(const Run& run, const Text& key) {
+    for (const Run* at = &run; at && !key.empty(); at = at->parent) {
+        if (at->live->row.task->opt().concurrency_key != key) continue;
+        return Fail(ErrorCode::kInvalid, "its task asks for the concurrency key '" + key.str() +
+                                             "', which the run holds until it ends");
+    }
+    return {};
+}
+
 }  // namespace
 
 // A run needs no worker: it begins as soon as it has its turn, its permit and its locks. The limits of
@@ -239,6 +249,8 @@ Result<std::uint32_t> Engine::CountChildren(Run& run, std::uint32_t number) {
     if (!step.named.empty()) {
         if (auto checked = CheckNamed(run, step); !checked) return std::unexpected(checked.error());
     }
+    const Text& key = TaskOfStep(run, number)->opt().concurrency_key;
+    if (auto checked = CheckKey(run, key); !checked) return std::unexpected(checked.error());
     if (run.outermost().progress.children + total > kRunChildrenMax) {
         return Fail(ErrorCode::kInvalid, "the run would have more than " +
                                              std::to_string(kRunChildrenMax) + " executions");
@@ -262,12 +274,6 @@ Result<void> Engine::CheckNamed(Run& run, const WorkflowStep& step) {
         return Fail(ErrorCode::kInvalid, "'" + step.named.str() +
                                              "' runs one at a time, and the run that this step is "
                                              "part of is one of its runs");
-    }
-    const Text& key = task.opt().concurrency_key;
-    for (const Run* at = &run; at && !key.empty(); at = at->parent) {
-        if (at->live->row.task->opt().concurrency_key != key) continue;
-        return Fail(ErrorCode::kInvalid, "its task asks for the concurrency key '" + key.str() +
-                                             "', which the run holds until it ends");
     }
     return {};
 }

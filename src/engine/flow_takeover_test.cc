@@ -291,6 +291,29 @@ TEST_F(FlowTakeoverTest, ATaskWhoseStepsRunItselfIsRefused) {
     EXPECT_EQ(put("a", "c").detail, "") << "two ways to one task are no circle";
 }
 
+// The run of a run holds the key that a step far below asks for.
+TEST_F(FlowTakeoverTest, AStepThatAsksForTheKeyOfARunAroundItIsRefused) {
+    At(0ms, Join({.id = "w", .capacity = 9}));
+    RecurringSpec inner{.id = "inner", .every = 8760h};
+    At(0ms, PutFlow(std::move(inner), MakeWorkflow({{.name = "s", .concurrency_key = "k"}})));
+    RecurringSpec outer{.id = "outer", .every = 8760h};
+    outer.options.concurrency_key = "k";
+    outer.options.concurrency_max = 1;
+    At(0ms, PutFlow(std::move(outer), MakeWorkflow({{.name = "a", .named = "inner"}})));
+    At(1ms, TriggerOf("outer"));
+    Until(2ms);
+    EXPECT_EQ(StatusOf(RunOf("outer", 0)), Status::kFailed);
+}
+
+// A queue was paused, or nobody serves the type: the run says so itself.
+TEST_F(FlowTakeoverTest, ARunOfWhichNothingRunsSaysWhy) {
+    At(0ms, Flow({.workflow = MakeWorkflow({{"a"}, {"b"}})}));
+    EXPECT_EQ(CodeOf("run"), "run_waits");
+    EXPECT_EQ(CodeOf(Child(0, 0)), "no_worker");
+    At(1ms, Join({.id = "w", .capacity = 1}));
+    EXPECT_EQ(CodeOf("run"), "run_goes_on") << "one of them runs";
+}
+
 TEST_F(FlowTakeoverTest, RunsThatAreNestedTooDeepAreStopped) {
     for (int i = 0; i < 8; ++i) {
         RecurringSpec spec{.id = i == 0 ? "self" : "self" + std::to_string(i), .every = 8760h};

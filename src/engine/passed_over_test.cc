@@ -129,5 +129,29 @@ TEST_F(PassedOverTest, ATaskMayHaveSomethingToComeBeforeItsNextDueTime) {
     EXPECT_TRUE(MayComeBefore(row, At(39))) << "its times were changed by a clock that was ahead";
 }
 
+// Somebody asks for past due times that the schedule has not come to yet: each is run once.
+TEST_F(PassedOverTest, DueTimesThatTheScheduleWillRunAreStillToCome) {
+    auto task = NewTaskPtr(new Task);
+    task->created_at = At(3);
+    TaskRow row{.task = task,
+                .state = {.next_at = At(40),
+                          .last_at = At(30),
+                          .first_at = At(5),
+                          .passed = {{At(10), At(12), false}, {At(20), At(22), true}}}};
+    EXPECT_TRUE(IsStillToCome(row, At(40))) << "it is being caught up with";
+    EXPECT_TRUE(IsStillToCome(row, At(50)));
+    EXPECT_TRUE(IsStillToCome(row, At(11))) << "a clock that was ahead passed over it";
+    EXPECT_FALSE(IsStillToCome(row, At(21))) << "it is on record as missed";
+    EXPECT_FALSE(IsStillToCome(row, At(15))) << "it was run";
+    EXPECT_FALSE(IsStillToCome(row, At(35))) << "its times were changed since";
+    EXPECT_FALSE(IsStillToCome(row, At(2))) << "the task was not there";
+    row.state.paused = true;
+    EXPECT_FALSE(IsStillToCome(row, At(40))) << "it will be missed when it is resumed";
+    auto options = std::make_unique<TaskOptions>();
+    options->catch_up_after_pause = true;
+    task->options = std::move(options);
+    EXPECT_TRUE(IsStillToCome(row, At(40)));
+}
+
 }  // namespace
 }  // namespace takt::internal

@@ -12,6 +12,8 @@
 #include <iterator>
 #include <memory>
 
+#include "base/url.h"
+
 namespace takt::internal {
 namespace {
 
@@ -94,7 +96,14 @@ OwnNames SystemNames() {
 }
 
 Result<std::string> AdvertisedUrl(const AdvertiseWish& wish, const OwnNames& own) {
-    if (!wish.advertise.empty()) return wish.advertise;
+    if (!wish.advertise.empty()) {
+        const auto url = ParseUrl(wish.advertise);
+        if (url) return wish.advertise;
+        return Fail(ErrorCode::kInvalid,
+                    "server.advertise: '" + wish.advertise +
+                        "' is no address that others could call: " + url.error().detail,
+                    "server.advertise");
+    }
     const std::string scheme = wish.tls ? "https://" : "http://";
     boost::system::error_code is_name;
     const address listens = boost::asio::ip::make_address(wish.listen.host, is_name);

@@ -62,6 +62,16 @@ TEST(Advertise, ServerOnEveryAddressTellsARealOne) {
     EXPECT_EQ((*server)->address().find(":0"), std::string::npos) << (*server)->address();
 }
 
+TEST(Advertise, TextThatIsNoAddressIsRefused) {
+    for (const char* text : {"nonsense", "ftp://x", "http://", "http://x:99999", "http://a b"}) {
+        const auto told = AdvertisedUrl({.advertise = text}, SystemNames());
+        ASSERT_FALSE(told) << text;
+        EXPECT_EQ(told.error().field, "server.advertise");
+    }
+    EXPECT_EQ(*AdvertisedUrl({.advertise = "https://takt.example.com"}, SystemNames()),
+              "https://takt.example.com");
+}
+
 // The schedulers' certificates are of the company's own authority, and its file is misspelt.
 TEST(Advertise, AuthorityThatCannotBeReadIsToldAtTheStart) {
     Config config;

@@ -231,7 +231,6 @@ Lost means: acknowledged, and gone; [guarantees.md](guarantees.md) has the detai
   what was not synced, cut at each of its writes (`power_test.cc`); the files of Redis, etcd and MySQL are theirs to sync.
 - Networks between machines: everything ran on loopback, with proxies that cut and delay.
 - Servers of other versions than those below: of Redis 7.2 and 7.4, MySQL 8.4 and clusters of several releases nothing was run.
-  MySQL 9.7 fails ([why](stores/mysql.md)).
 - Data races and misused memory: that is what `./dev test thread` and `./dev test debug` look for, whose outcome is not part of this page.
 - Times: this machine had {cores} cores and other work to do. Read them as upper bounds.
 

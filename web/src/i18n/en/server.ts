@@ -43,6 +43,7 @@ export const server = {
     'explain.rate_limit': 'Its rate limit is reached: {count} per {per}',
     'explain.retry': 'Attempt {attempt} failed; the next one is at {at}.',
     'explain.run_ends': 'It is being ended ({status}); executions that have yet to stop: {executions}',
+    'explain.run_waits': 'Nothing of it runs. {execution}: {why}',
     'explain.run_goes_on': 'Its steps go on: {running} at work, {waiting} wait for others',
     'explain.running': 'It runs on worker “{worker}” since {since}.',
     'explain.sent': 'It was sent to worker “{worker}”, which has not said that it began.',
