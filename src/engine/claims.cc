@@ -1,8 +1,8 @@
 #include "engine/claims.h"
 
-#include <charconv>
-#include <optional>
 #include <string>
+
+#include "base/number.h"
 
 namespace takt::internal {
 
@@ -11,29 +11,18 @@ bool Claims::Asks(const Execution& row) {
     return row.origin == Origin::kOnce && !row.task->opt().unique_key.empty();
 }
 
-namespace {
-
-// A number alone; nothing if it is none.
-std::optional<std::int64_t> NumberIn(std::string_view text) {
-    std::int64_t number = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-    if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-    return number;
-}
-
-}  // namespace
-
 // "1767225600000 order-17 60000": until when, which execution, and how long in all. Builds before the
 // first version did not write the last.
 void Claims::Restore(std::string_view key, std::string_view value) {
     const std::size_t space = value.find(' ');
     if (space == value.npos) return;
-    const auto until = NumberIn(value.substr(0, space));
+    const auto until = ParseNumber<std::int64_t>(value.substr(0, space));
     if (!until) return;
     std::string_view execution = value.substr(space + 1);
     Claim claim{.execution = {}, .until = Time(Duration(*until))};
     if (const std::size_t second = execution.find(' '); second != execution.npos) {
-        claim.window = Duration(NumberIn(execution.substr(second + 1)).value_or(0));
+        claim.window =
+            Duration(ParseNumber<std::int64_t>(execution.substr(second + 1)).value_or(0));
         execution = execution.substr(0, second);
     }
     claim.execution = ExecutionId(Text(execution));

@@ -162,29 +162,19 @@ RunProgress NewProgress(const Workflow& workflow) {
     return progress;
 }
 
-std::string EncodeProgress(const RunProgress& progress) {
-    WireWriter writer;
-    PutHead(progress, writer);
-    for (const StepProgress& step : progress.steps) {
-        const std::size_t begin = writer.Begin(kStepsField);
-        Put(step, writer);
-        writer.End(begin);
-    }
-    return writer.Take();
-}
-
 std::string EncodeProgress(const RunProgress& progress, std::span<Text> over) {
     WireWriter writer;
     PutHead(progress, writer);
     for (std::size_t i = 0; i < progress.steps.size(); ++i) {
         const StepProgress& step = progress.steps[i];
-        if (!over[i].empty()) {
+        const bool remembered = i < over.size();
+        if (remembered && !over[i].empty()) {
             writer.Item(kStepsField, over[i]);
             continue;
         }
         const std::size_t begin = writer.Begin(kStepsField);
         Put(step, writer);
-        if (IsOver(step.status)) over[i] = Text(writer.Since(begin));
+        if (remembered && IsOver(step.status)) over[i] = Text(writer.Since(begin));
         writer.End(begin);
     }
     return writer.Take();

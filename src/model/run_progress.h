@@ -97,10 +97,10 @@ struct RunProgress {
 
 RunProgress NewProgress(const Workflow& workflow);
 
-std::string EncodeProgress(const RunProgress& progress);
-// The same with what is remembered of earlier times: by the number of each step its own part, which
-// stays the same once the step is over; nothing where it is not known yet. Filled in on the way.
-std::string EncodeProgress(const RunProgress& progress, std::span<Text> over);
+// `over` is what is remembered of earlier times: by the number of each step its own part, which stays
+// the same once the step is over; nothing where it is not known yet. Filled in on the way, if it has
+// room for all steps.
+std::string EncodeProgress(const RunProgress& progress, std::span<Text> over = {});
 // kInvalid if it is none, or not one of a run with so many steps.
 Result<RunProgress> DecodeProgress(std::string_view bytes, std::size_t steps);
 // Round and ending alone: what a live run's row says of it.
