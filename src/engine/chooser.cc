@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <span>
 #include <string>
 
 #include "base/check.h"
@@ -40,7 +39,7 @@ Slot& Chooser::Choose(const Execution& execution, Lane& lane) {
     Balancer& balancer = BalancerFor(execution.task->opt());
     const std::size_t shown = balancer.needs_all() ? SIZE_MAX : kShownMax;
     FindChoices(lane, shown);
-    TAKT_CHECK(choices_.size() == std::min<std::size_t>(lane.free, shown) && !choices_.empty());
+    TAKT_CHECK(choices_.size() == std::min(lane.crew().free(), shown) && !choices_.empty());
     // Also if there is only one: a sticky task stays with the worker it was given to.
     const std::size_t index = balancer.Pick(execution, lane.number, choices_);
     TAKT_CHECK(index < choices_.size());
@@ -53,22 +52,8 @@ Slot& Chooser::Choose(const Execution& execution, Lane& lane) {
 void Chooser::FindChoices(const Lane& lane, std::size_t count_max) {
     choices_.clear();
     choices_slots_.clear();
-    const auto add = [&](std::span<Slot* const> slots) {
-        for (Slot* slot : slots) {
-            if (choices_slots_.size() == count_max) return;
-            if (slot->can_take) choices_slots_.push_back(slot);
-        }
-    };
-    const std::span<Slot* const> pool(lane.pool);
-    if (lane.free <= count_max) {
-        add(pool);
-    } else {
-        const auto next = std::ranges::upper_bound(pool, lane.last, {}, &Slot::order);
-        const auto before = static_cast<std::size_t>(next - pool.begin());
-        add(pool.subspan(before));
-        add(pool.first(before));
-        std::ranges::sort(choices_slots_, {}, &Slot::order);
-    }
+    lane.crew().FindFree(lane.last, count_max, choices_slots_);
+    std::ranges::sort(choices_slots_, {}, &Slot::order);
     for (const Slot* slot : choices_slots_) {
         choices_.push_back({&slot->row, &slot->load, slot->busy(), slot->order});
     }

@@ -15,8 +15,8 @@
 #include "base/random.h"
 #include "engine/balancer.h"
 #include "engine/config.h"
+#include "engine/crew.h"
 #include "engine/input.h"
-#include "engine/lanes.h"
 #include "engine/slot.h"
 
 namespace takt::internal {

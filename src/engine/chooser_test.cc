@@ -21,9 +21,9 @@ class ChooserTest : public ::testing::Test {
         for (Slot& slot : slots) {
             slot.order = ++joined;
             slot.can_take = true;
-            lane.pool.push_back(&slot);
-            ++lane.free;
         }
+        lane.queue = &queue;
+        crews.Place(lane, {&slots[0], &slots[1], &slots[2]});
     }
     Slot& Choose(const TaskOptions& options = {}) {
         auto task = NewTaskPtr(new Task);
@@ -36,8 +36,10 @@ class ChooserTest : public ::testing::Test {
     EngineConfig config;
     Random random{SeedOf(1)};
     Chooser chooser{config, random};
+    Queue queue;
     Lane lane;
     std::array<Slot, 3> slots;
+    Crews crews;
     std::uint64_t joined = 0;
 };
 

@@ -37,6 +37,7 @@ Engine::Engine(const EngineConfig& config, TermView term, const RandomSeed& seed
       term_(term),
       random_(seed),
       draft_(term.partition, config.events_stored),
+      lanes_(config.ageing),
       holds_(draft_, config_),
       locks_(draft_, config_, term.epoch),
       outputs_(config.log_bytes_max),

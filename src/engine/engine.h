@@ -29,12 +29,12 @@
 #include "engine/claims.h"
 #include "engine/config.h"
 #include "engine/counters.h"
+#include "engine/crew.h"
 #include "engine/draft.h"
 #include "engine/effects.h"
 #include "engine/explain.h"
 #include "engine/holds.h"
 #include "engine/input.h"
-#include "engine/lanes.h"
 #include "engine/live.h"
 #include "engine/live_table.h"
 #include "engine/locks.h"
@@ -374,8 +374,7 @@ class Engine {
     static AuditTarget TargetOf(const Worker& row);
     void TakeCapacity(Slot& slot, std::uint32_t set);
     void ChangeCapacity(Slot& slot, std::uint32_t said, std::uint32_t set);
-    void FindLanes(Slot& slot);
-    void LeaveLanes(Slot& slot);
+    void FindLanes(Slot& slot, bool leaves = false);
     void FeedWorker(Slot& slot);
     Lane& LaneFor(const Task& task);
     void OnLease(Slot& slot);
@@ -403,6 +402,7 @@ class Engine {
 
     LiveTable live_;
     Lanes lanes_;
+    Crews crews_;
     std::map<Text, std::unique_ptr<Slot>, std::less<>> workers_;
     boost::unordered_flat_map<SessionId, Slot*> sessions_;
     std::uint64_t joined_ = 0;

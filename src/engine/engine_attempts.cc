@@ -150,13 +150,13 @@ void Engine::MakeReady(Live& live) {
     const bool queue_open = lane.queue->Open(now_.steady);
     const bool open = queue_open && (!limit || holds_.IsOpen(*limit));
     // A lane whose workers have room is empty, unless its queue was closed or a step stopped short.
-    if (lane.free > 0 && lane.empty() && open && !draft_.Tired()) {
+    if (lane.crew().free() > 0 && lane.empty() && open && !draft_.Tired()) {
         if (!HasLocks(live)) return;
         return GiveTo(live, chooser_.Choose(live.row, lane));
     }
     const bool back = locks_.Keeps(live);
     limit ? holds_.Add(live, *limit, back) : lane.Add(live, back);
-    if (lane.free > 0 && open) {
+    if (lane.crew().free() > 0 && open) {
         return queue_paces_.Set(*lane.queue, now_.steady, lane.queue->number);
     }
     if (!queue_open && lane.queue->pace.limited()) StartFromQueue(*lane.queue);
@@ -237,7 +237,10 @@ Slot& Engine::TakeFromHand(Live& live) {
     Queue& queue = *live.lane->queue;
     --queue.working;
     // Others may have waited for this place; they get it when the step has settled all else.
-    if (queue.limits.working_max > 0) queue_paces_.Set(queue, now_.steady, queue.number);
+    if (queue.limits.working_max > 0) {
+        queue.Reopen();
+        queue_paces_.Set(queue, now_.steady, queue.number);
+    }
     holds_.ReturnPermit(live);
     locks_.EndAttempt(live);
     RefreshCapacity(slot);

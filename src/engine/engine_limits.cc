@@ -64,27 +64,23 @@ void Engine::StartInTurn(Hold& turns) {
 void Engine::StartUnderLimit(Hold& limit) {
     while (limit.open) {
         Line* best = nullptr;
-        Lane::Front front;
         for (auto& [place, line] : limit.lines) {
             Lane& lane = *line->lane;
-            const bool room = lane.free > 0 && lane.queue->Open(now_.steady);
+            const bool room = lane.crew().free() > 0 && lane.queue->Open(now_.steady);
             if (!lane.runs && !room) continue;
-            const Lane::Front other =
-                Lane::FrontOf(*line->waiting.front(), now_.wall, config_.ageing);
-            if (best && !Lane::MoreUrgent(other, front)) continue;
-            best = line.get();
-            front = other;
+            if (!best || line->urgency() < best->urgency()) best = line.get();
         }
         if (!best) return;
         if (draft_.Tired()) return holds_.WakeSoon(limit);
         Lane& lane = *best->lane;
+        Live& next = *best->waiting.front();
         if (lane.runs) {
-            if (!EndIfExpired(*front.live) && HasLocks(*front.live)) BeginRun(*front.live);
-        } else if (lane.front(now_.wall, config_.ageing).live != front.live) {
+            if (!EndIfExpired(next) && HasLocks(next)) BeginRun(next);
+        } else if (lane.front() != &next) {
             // An earlier step stopped short: others of the lane come first.
             StartFromQueue(*lane.queue);
-        } else if (!EndIfExpired(*front.live) && HasLocks(*front.live)) {
-            GiveTo(*front.live, chooser_.Choose(front.live->row, lane));
+        } else if (!EndIfExpired(next) && HasLocks(next)) {
+            GiveTo(next, chooser_.Choose(next.row, lane));
         }
     }
 }
@@ -94,20 +90,19 @@ void Engine::StartUnderLimit(Hold& limit) {
 // Gives what waits in a queue that is open to workers that have room.
 void Engine::StartFromQueue(Queue& queue) {
     queue_paces_.Remove(queue);
+    queue.Reopen();
     while (queue.Open(now_.steady)) {
         Lane* best = nullptr;
-        Lane::Front front;
-        for (Lane* lane : queue.lanes) {
-            if (lane->empty() || lane->free == 0) continue;
-            const Lane::Front other = lane->front(now_.wall, config_.ageing);
-            if (best && !Lane::MoreUrgent(other, front)) continue;
-            best = lane;
-            front = other;
+        for (const Bay* bay : queue.bays) {
+            if (bay->ready.empty() || bay->crew->free() == 0) continue;
+            Lane* first = bay->ready.next();
+            if (!best || first->urgency() < best->urgency()) best = first;
         }
         if (!best) return;
         if (draft_.Tired()) return queue_paces_.Set(queue, now_.steady, queue.number);
-        if (EndIfExpired(*front.live) || !HasLocks(*front.live)) continue;
-        GiveTo(*front.live, chooser_.Choose(front.live->row, *best));
+        Live& next = *best->front();
+        if (EndIfExpired(next) || !HasLocks(next)) continue;
+        GiveTo(next, chooser_.Choose(next.row, *best));
     }
     if (queue.pace.limited() && !queue.pace.Ready(now_.steady)) {
         queue_paces_.Set(queue, queue.pace.ReadyAt(), queue.number);

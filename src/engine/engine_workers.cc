@@ -158,59 +158,45 @@ void Engine::FeedWorker(Slot& slot) {
     ServeLocks();
     if (!FeedPinned(slot)) return;
     while (slot.can_take) {
-        Lane* best = nullptr;
-        Lane::Front front;
-        for (Lane* lane : slot.lanes) {
-            if (lane->empty() || !lane->queue->Open(now_.steady)) continue;
-            const Lane::Front other = lane->front(now_.wall, config_.ageing);
-            if (best && !Lane::MoreUrgent(other, front)) continue;
-            best = lane;
-            front = other;
+        const Lane* best = nullptr;
+        for (Crew* crew : slot.crews) {
+            const Lane* first = crew->First(now_.steady);
+            if (first && (!best || first->urgency() < best->urgency())) best = first;
         }
         if (!best) return;
         if (draft_.Tired()) return ContinueLater(slot);
-        if (EndIfExpired(*front.live) || !HasLocks(*front.live)) continue;
-        GiveTo(*front.live, slot);
+        Live& next = *best->front();
+        if (EndIfExpired(next) || !HasLocks(next)) continue;
+        GiveTo(next, slot);
     }
 }
 
 Lane& Engine::LaneFor(const Task& task) {
-    lanes_.Sweep([](Lane& lane) {
-        for (Slot* slot : lane.pool) std::erase(slot->lanes, &lane);
-    });
+    lanes_.Sweep([this](Lane& lane) { crews_.Remove(lane); });
     bool made = false;
     Lane& lane = lanes_.For(task, made);
     if (made) {
+        std::vector<Slot*> members;
         for (auto& [id, slot] : workers_) {
-            if (!Serves(slot->row, lane)) continue;
-            lane.pool.push_back(slot.get());
-            slot->lanes.push_back(&lane);
-            lane.free += slot->can_take ? 1 : 0;
+            if (Serves(slot->row, lane)) members.push_back(slot.get());
         }
-        std::ranges::sort(lane.pool, {}, &Slot::order);
+        std::ranges::sort(members, {}, &Slot::order);
+        crews_.Place(lane, members);
     }
     return lane;
 }
 
-void Engine::FindLanes(Slot& slot) {
-    LeaveLanes(slot);
+// The worker came, or came back as another; or it is forgotten, and serves none.
+void Engine::FindLanes(Slot& slot, bool leaves) {
+    std::vector<Lane*> changed;
     lanes_.ForEach([&](Lane& lane) {
-        if (!Serves(slot.row, lane)) return;
-        slot.lanes.push_back(&lane);
-        lane.pool.insert(std::ranges::upper_bound(lane.pool, slot.order, {}, &Slot::order), &slot);
-        lane.free += slot.can_take ? 1 : 0;
+        const bool serves = !leaves && Serves(slot.row, lane);
+        if (serves != lane.crew().Has(slot)) changed.push_back(&lane);
     });
+    crews_.Toggle(slot, std::move(changed));
 }
 
-void Engine::LeaveLanes(Slot& slot) {
-    for (Lane* lane : slot.lanes) {
-        lane->pool.erase(std::ranges::lower_bound(lane->pool, slot.order, {}, &Slot::order));
-        lane->free -= slot.can_take ? 1 : 0;
-    }
-    slot.lanes.clear();
-}
-
-// Keeps the lanes' count of workers with room in step.
+// Keeps the crews' count of workers with room in step.
 void Engine::RefreshCapacity(Slot& slot) {
     const bool works =
         slot.session != 0 && !slot.load.draining &&
@@ -221,7 +207,7 @@ void Engine::RefreshCapacity(Slot& slot) {
         works && slot.busy() < slot.row.capacity + (TAKT_MUTANT("engine.over_capacity") ? 1 : 0);
     if (can_take == slot.can_take) return;
     slot.can_take = can_take;
-    for (Lane* lane : slot.lanes) lane->free += can_take ? 1 : -1;
+    for (Crew* crew : slot.crews) crew->Refresh(slot);
 }
 
 void Engine::On(Heartbeat& heartbeat) {
@@ -364,7 +350,7 @@ void Engine::OnLease(Slot& slot) {
 
 void Engine::ForgetWorker(Slot& slot) {
     TAKT_CHECK(slot.hand.empty() && slot.pinned.empty() && slot.session == 0);
-    LeaveLanes(slot);
+    FindLanes(slot, true);
     leases_.Remove(slot);
     std::erase(unfinished_, &slot);
     draft_.DeleteWorker(slot.mark, slot.row.id);

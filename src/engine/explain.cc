@@ -96,7 +96,7 @@ std::optional<Explanation> ExplainClosed(const Lane& lane) {
                                std::to_string(limits.working_max) + ")",
                            {{"queue", name}, {"limit", limits.working_max}}};
     }
-    if (limits.rate.count > 0 && lane.free > 0) {
+    if (limits.rate.count > 0 && lane.crew().free() > 0) {
         return Explanation{"queue_rate_limit",
                            "the rate limit of queue " + Quoted(queue.name) + " is reached",
                            {{"queue", name},
@@ -143,7 +143,7 @@ std::optional<Explanation> Engine::Explain(const ExecutionId& id, Instant now) c
     }
     const Lane& lane = *live->lane;
     if (auto explained = ExplainClosed(lane)) return explained;
-    return lane.pool.empty() ? ExplainUnserved(lane, workers_) : ExplainPool(lane);
+    return lane.crew().members().empty() ? ExplainUnserved(lane, workers_) : ExplainPool(lane);
 }
 
 }  // namespace takt::internal

@@ -101,7 +101,7 @@ std::optional<Explanation> Engine::ExplainQueue(const Text& name) const {
     const Lane* served = nullptr;
     for (const Lane* lane : queue.lanes) {
         if (lane->empty()) continue;
-        (lane->pool.empty() ? unserved : served) = lane;
+        (lane->crew().members().empty() ? unserved : served) = lane;
     }
     if (unserved) {
         return Explanation{"queue_unserved",
@@ -116,7 +116,7 @@ std::optional<Explanation> Engine::ExplainQueue(const Text& name) const {
                                " for a time, a turn or a limit; explain one of them",
                            {{"waiting", queue.waiting}}};
     }
-    if (served->free > 0 && queue.limits.rate.count > 0) {
+    if (served->crew().free() > 0 && queue.limits.rate.count > 0) {
         const std::string per = FormatDuration(queue.limits.rate.per);
         return Explanation{
             "queue_at_rate",

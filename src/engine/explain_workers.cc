@@ -142,7 +142,7 @@ Explanation ExplainPool(const Lane& lane) {
     std::uint64_t places = 0;
     std::size_t stopping = 0;
     const Slot* broken = nullptr;  // The executor that is tried soonest.
-    for (const Slot* slot : lane.pool) {
+    for (const Slot* slot : lane.crew().members()) {
         if (slot->session == 0 || slot->row.status != WorkerStatus::kOnline) continue;
         if (!slot->load.draining) {
             ++taking;
@@ -186,9 +186,9 @@ Explanation ExplainPool(const Lane& lane) {
     }
     return Explanation{
         "workers_away",
-        Counted(lane.pool.size(), "worker") +
+        Counted(lane.crew().members().size(), "worker") +
             " could run it, but none is online (offline, draining or in maintenance)",
-        {{"workers", lane.pool.size()}}};
+        {{"workers", lane.crew().members().size()}}};
 }
 
 // Why a worker gets nothing, or no more than it has; nothing if there is no such worker.

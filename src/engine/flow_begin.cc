@@ -282,7 +282,7 @@ Result<void> Engine::CheckNamed(Run& run, const WorkflowStep& step) {
 Result<std::uint32_t> Engine::ListWorkers(Run& run, std::uint32_t number) {
     StepProgress& progress = run.progress.steps[number];
     progress.workers.clear();
-    for (const Slot* slot : LaneFor(*TaskOfStep(run, number)).pool) {
+    for (const Slot* slot : LaneFor(*TaskOfStep(run, number)).crew().members()) {
         if (slot->row.status == WorkerStatus::kOnline) {
             progress.workers.push_back(slot->row.id.text());
         }

@@ -5,6 +5,8 @@
 
 #include <deque>
 
+#include "engine/crew.h"
+
 namespace takt::internal {
 namespace {
 
@@ -15,6 +17,10 @@ class HoldsTest : public ::testing::Test {
     HoldsTest() {
         lane.number = 1;
         other_lane.number = 2;
+        for (Lane* each : {&lane, &other_lane}) {
+            each->queue = &queue;
+            crews.Place(*each, {});
+        }
         Open(0s);
         holds.Begin(now);
     }
@@ -68,8 +74,10 @@ class HoldsTest : public ::testing::Test {
     Draft draft{0, 0};
     EngineConfig config;
     Holds holds{draft, config};
+    Queue queue;
     Lane lane;
     Lane other_lane;
+    Crews crews;
     std::deque<Live> lives;
     Serial serial = 0;
     const TaskOptions one_at_a_time{.concurrency_key = "db", .concurrency_max = 1};
@@ -83,18 +91,18 @@ TEST_F(HoldsTest, TheFirstOfEachLaneStandsInWithoutAPermit) {
     Live& first = Waiting(one_at_a_time, lane);
     Live& second = Waiting(one_at_a_time, lane);
     Live& elsewhere = Waiting(one_at_a_time, other_lane);
-    EXPECT_EQ(lane.front({}, {}).live, &first);
-    EXPECT_EQ(other_lane.front({}, {}).live, &elsewhere);
+    EXPECT_EQ(lane.front(), &first);
+    EXPECT_EQ(other_lane.front(), &elsewhere);
 
     Start(elsewhere);
     EXPECT_TRUE(lane.empty()) << "drawn back: the last permit is out";
     EXPECT_TRUE(other_lane.empty());
     holds.ReturnPermit(elsewhere);
-    EXPECT_EQ(lane.front({}, {}).live, &first);
+    EXPECT_EQ(lane.front(), &first);
     EXPECT_TRUE(holds.AnyDue()) << "workers may have room already";
     Start(first);
     holds.ReturnPermit(first);
-    EXPECT_EQ(lane.front({}, {}).live, &second);
+    EXPECT_EQ(lane.front(), &second);
 }
 
 TEST_F(HoldsTest, InTheLaneTheyStandByPriorityAndAge) {
@@ -103,14 +111,14 @@ TEST_F(HoldsTest, InTheLaneTheyStandByPriorityAndAge) {
     Live& plain = Make({}, lane);
     Live& urgent = Make({}, lane, 9);
     lane.Add(plain);
-    EXPECT_EQ(lane.front({}, {}).live, &limited) << "older";
+    EXPECT_EQ(lane.front(), &limited) << "older";
     lane.Add(urgent);
-    EXPECT_EQ(lane.front({}, {}).live, &urgent);
+    EXPECT_EQ(lane.front(), &urgent);
     lane.Remove(urgent);
     Live& behind = Waiting(one_at_a_time, lane);
     Start(limited);
 
-    EXPECT_EQ(lane.front({}, {}).live, &plain);
+    EXPECT_EQ(lane.front(), &plain);
     EXPECT_EQ(behind.waits, Waits::kLimit);
     lane.Remove(plain);
 }
@@ -119,13 +127,13 @@ TEST_F(HoldsTest, InTheLaneTheyStandByPriorityAndAge) {
 TEST_F(HoldsTest, ARateIsSpentByStarts) {
     for (int i = 0; i < 3; ++i) Waiting(one_a_second, lane);
     Until(60s);
-    Start(*lane.front({}, {}).live);
+    Start(*lane.front());
     EXPECT_TRUE(lane.empty());
     Until(60s + 999ms);
     EXPECT_TRUE(lane.empty());
     Until(61s);
     ASSERT_FALSE(lane.empty());
-    Start(*lane.front({}, {}).live);
+    Start(*lane.front());
 
     EXPECT_TRUE(lane.empty());
 }

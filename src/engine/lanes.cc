@@ -4,6 +4,7 @@
 
 #include "base/check.h"
 #include "base/failpoint.h"
+#include "engine/crew.h"
 
 namespace takt::internal {
 namespace {
@@ -24,11 +25,39 @@ bool Queue::Open(Steady now) {
            pace.Ready(now);
 }
 
+void Queue::Reopen() {
+    if (TAKT_MUTANT("engine.keep_queues_shut")) return;
+    for (Bay* bay : bays) {
+        if (!bay->shut) continue;
+        bay->shut = false;
+        bay->crew->Rank(*bay);
+    }
+}
+
+Urgency UrgencyOf(const Execution& row, Duration ageing) {
+    const std::int64_t priority = row.task->priority;
+    // To have waited longer by `ageing` than another is to gain one priority on it.
+    const std::int64_t rank = ageing > Duration(0)
+                                  ? (row.ready_at.time_since_epoch() - priority * ageing).count()
+                                  : -priority;
+    return {rank, row.ready_at, row.serial};
+}
+
+Urgency Line::urgency() const {
+    return UrgencyOf(waiting.front()->row, lane->ageing);
+}
+
+void Lane::Rank() {
+    empty() ? bay->ready.Remove(*this) : bay->ready.Set(*this, urgency(), 0);
+    bay->crew->Rank(*bay);
+}
+
 void Lane::Add(Live& live, bool back) {
     const std::size_t priority = live.row.task->priority;
     back ? waiting[priority].PutBack(live) : waiting[priority].PushBack(live);
     live.waits = Waits::kWorker;
     priorities |= 1u << priority;
+    Rank();
 }
 
 void Lane::Remove(Live& live) {
@@ -36,17 +65,20 @@ void Lane::Remove(Live& live) {
     waiting[priority].Remove(live);
     live.waits = Waits::kNothing;
     if (waiting[priority].empty()) priorities &= ~(1u << priority);
+    Rank();
 }
 
 void Lane::Show(Line& line) {
     const Execution& first = line.waiting.front()->row;
     lines[line.priority].Set(line, first.ready_at, first.serial);
     lines_priorities |= 1u << line.priority;
+    Rank();
 }
 
 void Lane::Hide(Line& line) {
     lines[line.priority].Remove(line);
     if (lines[line.priority].empty()) lines_priorities &= ~(1u << line.priority);
+    Rank();
 }
 
 Live* Lane::FirstOf(std::size_t priority) const {
@@ -60,34 +92,21 @@ Live* Lane::FirstOf(std::size_t priority) const {
     return age(other) < age(first) ? other : first;
 }
 
-Lane::Front Lane::front(Time now, Duration ageing) const {
+Live* Lane::front() const {
     auto top = 31u - static_cast<unsigned>(__builtin_clz(priorities | lines_priorities));
     if (TAKT_MUTANT("engine.least_urgent_first")) {
         top = static_cast<unsigned>(__builtin_ctz(priorities | lines_priorities));
     }
-    Front best{FirstOf(top), top};
+    Live* best = FirstOf(top);
     if (ageing <= Duration(0)) return best;
-    best.urgency = INT64_MIN;
-    for (std::size_t priority = 0; priority <= kPriorityMax; ++priority) {
+    // At equal urgency the one that was more urgent from the start.
+    for (std::size_t priority = top; priority-- > 0;) {
         Live* first = FirstOf(priority);
-        if (!first) continue;
-        const Front front = FrontOf(*first, now, ageing);
-        // At equal urgency the one that was more urgent from the start.
-        if (front.urgency >= best.urgency) best = front;
+        if (first && UrgencyOf(first->row, ageing).rank < UrgencyOf(best->row, ageing).rank) {
+            best = first;
+        }
     }
     return best;
-}
-
-Lane::Front Lane::FrontOf(Live& live, Time now, Duration ageing) {
-    const std::int64_t priority = live.row.task->priority;
-    if (ageing <= Duration(0)) return {&live, priority};
-    return {&live, priority + std::max(now - live.row.ready_at, Duration(0)) / ageing};
-}
-
-bool Lane::MoreUrgent(const Front& a, const Front& b) {
-    if (a.urgency != b.urgency) return a.urgency > b.urgency;
-    return std::pair(a.live->row.ready_at, a.live->row.serial) <
-           std::pair(b.live->row.ready_at, b.live->row.serial);
 }
 
 Queue& Lanes::QueueOf(const Text& name) {
@@ -126,6 +145,7 @@ Lane& Lanes::For(const Task& task, bool& made) {
         lane->labels = options.labels;
         lane->runs = task.workflow() != nullptr;
         lane->number = ++made_;
+        lane->ageing = ageing_;
         lane->queue->lanes.push_back(lane.get());
         found = lanes_.emplace(key_, std::move(lane)).first;
         made = true;

@@ -24,9 +24,21 @@
 
 namespace takt::internal {
 
-struct Slot;
-
+struct Bay;
+class Crew;
 struct Lane;
+
+// Which of several executions comes first: the lesser. It stays the same however long they wait.
+struct Urgency {
+    std::int64_t rank = 0;
+    Time ready_at{};
+    std::uint64_t serial = 0;
+
+    auto operator<=>(const Urgency&) const = default;
+};
+
+// With ageing, to have waited for `ageing` counts as one priority more.
+Urgency UrgencyOf(const Execution& row, Duration ageing);
 
 // Line: the executions of one lane and priority that wait under one named limit, oldest first.
 // While the limit is open, the first of them stands in the lane: waits in its timer heap by the
@@ -35,6 +47,9 @@ struct Line : Timer {
     Lane* lane = nullptr;
     std::uint8_t priority = 0;
     LiveList waiting;
+
+    // Of the first.
+    Urgency urgency() const;
 };
 
 // A named queue, what is in it and what an operator said of it. Waits in the timer heap for its
@@ -48,8 +63,11 @@ struct Queue : Timer {
     QueueLimits limits;
     Pace pace;
     std::vector<Lane*> lanes;
+    std::vector<Bay*> bays;  // One for each crew that serves lanes of it.
 
     bool Open(Steady now);
+    // It may be open again: its lanes are looked at as before.
+    void Reopen();
     // Whether forgetting it would make no difference but to `finished`.
     bool Idle() const {
         return lanes.empty() && waiting == 0 && working == 0 && !armed() && !limits.paused &&
@@ -57,7 +75,8 @@ struct Queue : Timer {
     }
 };
 
-struct Lane {
+// Waits among the lanes of its bay, by what it has first.
+struct Lane : Timer {
     Queue* queue = nullptr;
     Text type;
     Text target;
@@ -68,10 +87,10 @@ struct Lane {
     std::array<LiveList, kPriorityMax + 1> waiting;
     std::uint32_t priorities = 0;  // Bit p is set if waiting[p] is not empty.
 
-    std::vector<Slot*> pool;  // The workers that serve this lane, in the order they joined.
-    std::uint32_t free = 0;   // How many of them can take one more.
-    std::uint64_t last = 0;   // The order of the one that was chosen last.
-    std::size_t live = 0;     // Executions that point here, waiting or not.
+    Bay* bay = nullptr;      // Where it waits for workers, once it is in a crew.
+    std::uint64_t last = 0;  // The order of the worker that was chosen last.
+    std::size_t live = 0;    // Executions that point here, waiting or not.
+    Duration ageing{0};      // As configured.
 
     // Lines of which the first may start now, with those in `waiting`.
     std::array<TimerHeap<Line, Time>, kPriorityMax + 1> lines;
@@ -82,15 +101,12 @@ struct Lane {
     // The one of this priority that became ready first; null if there is none.
     Live* FirstOf(std::size_t priority) const;
 
-    // The next to start, and how urgent it is. REQUIRES: not empty. With ageing, each `ageing`
-    // waited counts as one priority more.
-    struct Front {
-        Live* live = nullptr;
-        std::int64_t urgency = 0;
-    };
-    Front front(Time now, Duration ageing) const;
-    static Front FrontOf(Live& live, Time now, Duration ageing);
-    static bool MoreUrgent(const Front& a, const Front& b);
+    // The workers that serve this lane. In engine/crew.h.
+    const Crew& crew() const;
+
+    // The next to start. REQUIRES: not empty.
+    Live* front() const;
+    Urgency urgency() const { return UrgencyOf(front()->row, ageing); }
 
     // `back`: it was here before, and goes back to its place.
     void Add(Live& live, bool back = false);
@@ -98,10 +114,14 @@ struct Lane {
     // The first of the line stands in, or is drawn back. Show again when another one is the first.
     void Show(Line& line);
     void Hide(Line& line);
+    // Takes its place in its bay. All that changes what is first does so.
+    void Rank();
 };
 
 class Lanes {
   public:
+    explicit Lanes(Duration ageing) : ageing_(ageing) {}
+
     // The lane for a task; made if there is none. `made` tells.
     Lane& For(const Task& task, bool& made);
     Queue& QueueOf(const Text& name);
@@ -134,9 +154,9 @@ class Lanes {
     std::size_t size() const { return lanes_.size(); }
 
   private:
-    // Each worker that looks for its next execution looks at all its lanes, the empty ones too.
     static constexpr std::size_t kKept = 256;
 
+    const Duration ageing_;
     std::map<std::string, std::unique_ptr<Lane>, std::less<>> lanes_;
     std::map<Text, std::unique_ptr<Queue>, std::less<>> queues_;
     std::string key_;       // Scratch.

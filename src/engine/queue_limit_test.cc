@@ -75,6 +75,22 @@ TEST_F(QueueLimitTest, APlaceInAQueueGoesToAnyWorkerWithRoom) {
     EXPECT_EQ(StatusOf("y"), Status::kScheduled);
 }
 
+// A worker that looked in vain does not pass it over when the place becomes free.
+TEST_F(QueueLimitTest, APlaceInAQueueGoesToTheMostUrgentAtOnce) {
+    At(0s, Limit("slow", {.working_max = 1}));
+    At(0s, Join({.id = "a", .capacity = 2}));
+    At(0s, Once({.id = "x", .queue = "slow"}));
+    At(0s, Once({.id = "other"}));
+    At(0s, Once({.id = "urgent", .queue = "slow", .priority = 9}));
+    At(1s, Success("other"));
+    At(2s, Once({.id = "another"}));
+    At(2s, Once({.id = "third"}));
+    At(3s, Success("x"));
+
+    EXPECT_EQ(StatusOf("urgent"), Status::kScheduled);
+    EXPECT_EQ(StatusOf("third"), Status::kPending);
+}
+
 TEST_F(QueueLimitTest, AQueueStartsNoMoreInATimeThanItMay) {
     At(0s, Join({.id = "a", .capacity = 10}));
     At(0s, Limit("slow", {.rate = {.count = 1, .per = 1s}}));

@@ -12,6 +12,8 @@
 
 namespace takt::internal {
 
+class Crew;
+
 // An attempt that was settled without the worker (cancelled, timed out): the worker has been told
 // to stop it, but until it says that it did, the attempt takes up room there.
 struct Lingering {
@@ -28,9 +30,9 @@ struct Slot : Timer {
     LiveList hand;
     LiveList pinned;  // Executions that wait for this worker and no other.
     std::vector<Lingering> lingering;
-    std::vector<Lane*> lanes;  // The lanes it serves.
+    std::vector<Crew*> crews;  // Of the lanes that it serves.
     ChangeMark mark;
-    bool can_take = false;  // As counted in the lanes' `free`.
+    bool can_take = false;  // As its crews know.
     bool doubt_is_loss =
         false;                // What is doubtful in its hand died with it, rather than never came.
     bool gone = false;        // Those that wait for it wait in vain.

@@ -86,6 +86,7 @@ MUTANTS = [
     engine("ignore_pauses", "a paused queue goes on", "of the paused queue"),
     engine("ignore_queue_max", "a queue's limit of running executions is ignored",
            "are at work than it allows"),
+    engine("keep_queues_shut", "a queue that workers found closed is not looked at again", "never ended"),
     engine("least_urgent_first", "priorities are taken from the wrong end", "which is more urgent"),
     engine("forget_expiry", "what has expired is started all the same", "it had expired"),
     engine("purge_early", "a quarter of the retention is kept", "before its retention is over"),
