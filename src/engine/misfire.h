@@ -14,7 +14,8 @@
 
 namespace takt::internal {
 
-// Due times beyond this many are not counted one by one when they are recorded as missed.
+// Due times that have to be counted one by one (a fixed rate with excluded days) are counted up to this
+// many when they are recorded as missed.
 constexpr std::uint64_t kMissedCountMax = 10'000;
 
 struct FireSituation {

@@ -21,7 +21,9 @@
 // its own if a time that fits falls on that moment anyway.
 #pragma once
 
+#include <chrono>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -56,6 +58,12 @@ class Cron {
     // nullopt: there is none up to the end of 2199. So Next applied to its own result rises.
     std::optional<Time> Next(Time after) const;
 
+    // How many fires there are after `after` and up to `until`, but for those on the local days
+    // `without` (sorted). Looks at months and changes of offset, not at fires. REQUIRES: no `without`
+    // for @every.
+    std::uint64_t CountBetween(Time after, Time until,
+                               std::span<const std::chrono::sys_days> without = {}) const;
+
     // Up to `count` fires after `after`, fewer only if there are no more. `count` is cut to 1,000:
     // people look at a few, and a loop over a year of seconds belongs to nobody's request.
     std::vector<Time> Preview(Time after, std::size_t count) const;
@@ -77,6 +85,7 @@ class Cron {
         : fields_(fields), every_(every), zone_(zone), dst_(dst) {}
 
     std::optional<Time> NextMultiple(Time after) const;
+    std::uint64_t CountMultiples(Time after, Time until) const;
 
     CronFields fields_;  // All empty for @every.
     Duration every_;

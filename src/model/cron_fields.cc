@@ -9,8 +9,6 @@ namespace {
 
 namespace chr = std::chrono;
 
-constexpr std::int64_t kDaySeconds = 86'400;
-
 constexpr std::int64_t DayNumber(int year, unsigned month, unsigned day) {
     return chr::sys_days(chr::year(year) / chr::month(month) / chr::day(day))
         .time_since_epoch()

@@ -9,6 +9,7 @@ namespace takt::internal {
 
 constexpr int kCronYearMin = 1970;
 constexpr int kCronYearMax = 2199;
+constexpr std::int64_t kDaySeconds = 86'400;
 
 // Small because there may be a million of them. Bit n of a set stands for the value n.
 struct CronFields {
@@ -42,6 +43,9 @@ struct CronFields {
     // The first local time at or after `local` (seconds since 1970-01-01 00:00) that fits; kNever
     // if none does up to the end of 2199. At worst 2,760 months are looked at, some 0.2 ms.
     std::int64_t FirstAtOrAfter(std::int64_t local) const;
+
+    // How many local times from `from` on and before `to` fit. Takes as long as there are months.
+    std::uint64_t CountBetween(std::int64_t from, std::int64_t to) const;
 
   private:
     std::int64_t FirstTimeOfDay(std::int64_t second_of_day) const;

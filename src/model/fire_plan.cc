@@ -131,19 +131,39 @@ std::optional<Time> FirePlan::First(Time at) const {
     return after_end() ? DueFrom(at) : Next(at);
 }
 
+std::optional<std::uint64_t> FirePlan::Count(Time after, Time until) const {
+    if (start_at_ != Time{}) after = std::max(after, start_at_ - Duration(1));
+    if (end_at_ != Time{}) until = std::min(until, end_at_ - Duration(1));
+    if (after >= until) return 0;
+    if (cron_ && (cron_->every() == Duration(0) || excluded_.empty())) {
+        return cron_->CountBetween(after, until, excluded_);
+    }
+    if (!excluded_.empty()) return std::nullopt;
+    const auto up_to = [&](Time time) {
+        const Duration since = time - anchor_;
+        return (since - (since % every_ + every_) % every_) / every_;
+    };
+    return std::uint64_t(up_to(until) - up_to(after));
+}
+
 std::optional<DueTimes> DueBetween(const FirePlan& plan, Time after, Time until,
                                    std::uint64_t count_max) {
     const auto first = plan.Next(after);
     if (!first || *first > until) return std::nullopt;
     DueTimes due{.first = *first, .last = *first, .count = 1};
-    for (;;) {
-        const auto next = plan.Next(due.last);
-        if (!next || *next > until) return due;
-        if (due.count >= count_max) break;
-        due.last = *next;
-        ++due.count;
+    if (const auto count = plan.Count(after, until)) {
+        due.count = *count;
+    } else {
+        for (auto next = plan.Next(due.last); next && *next <= until; next = plan.Next(due.last)) {
+            if (due.count >= count_max) {
+                due.more = true;
+                break;
+            }
+            due.last = *next;
+            ++due.count;
+        }
+        if (!due.more) return due;
     }
-    due.more = true;
     // The last one lies between the last that is known and the end; each turn halves the distance.
     for (Time end = until; due.last < end;) {
         const Time middle = due.last + (end - due.last) / 2;

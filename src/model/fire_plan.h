@@ -24,6 +24,10 @@ class FirePlan {
     // and its excluded days allow.
     std::optional<Time> Next(Time after) const;
 
+    // How many due times there are after `after` and up to `until`; nothing if they would have to be gone
+    // through one by one. REQUIRES: no fixed delay.
+    std::optional<std::uint64_t> Count(Time after, Time until) const;
+
     // The first due time of a task that is made at `at`: like Next, but a fixed delay has no run to
     // count from and fires at once.
     std::optional<Time> First(Time at) const;
@@ -61,7 +65,7 @@ struct DueTimes {
     bool more = false;  // There are more than were counted; `last` is right all the same.
 };
 
-// Counts at most `count_max`. Nothing if there is none.
+// Counts at most `count_max` where they have to be gone through. Nothing if there is none.
 std::optional<DueTimes> DueBetween(const FirePlan& plan, Time after, Time until,
                                    std::uint64_t count_max);
 
