@@ -15,6 +15,25 @@ bool Began(const RowMove& move) {
     return move.after.attempt > move.before.attempt;
 }
 
+// Whether the row came to wait although its queue may have been full by then: it is a part of a run, or
+// it was at work, perhaps only within the batch, while others took its place.
+bool CameBack(const RowMove& move) {
+    if (!move.before.task && !move.after.parent.empty()) return true;
+    if (!IsWaiting(move.after.status)) return false;
+    return Began(move) || (move.before.task && !IsWaiting(move.before.status));
+}
+
+// Whether the row was at work before, or ended, and waited in between: for another attempt that began
+// in the same batch, or that was cancelled in it.
+bool PassedThrough(const RowMove& move) {
+    if (!move.before.task || IsWaiting(move.before.status) || IsWaiting(move.after.status)) {
+        return false;
+    }
+    const bool ended_once =
+        move.after.failures > move.before.failures || move.after.losses > move.before.losses;
+    return Began(move) || (ended_once && move.after.status == Status::kCancelled);
+}
+
 bool Limited(const Task& task) {
     return task.opt().concurrency_max > 0 || task.opt().rate.count > 0;
 }
@@ -229,15 +248,14 @@ void LimitChecker::CheckQueues(const Batch& batch, const std::vector<RowMove>& m
     std::map<Text, std::size_t> begun;
     std::map<Text, std::size_t> back;  // Rows that came to wait again: nobody could refuse them.
     std::map<Text, std::size_t> made;
+    std::map<Text, std::size_t>
+        passed;  // Rows that waited within the batch, not before, not after.
     for (const RowMove& move : moves) {
         const Text& queue = move.after.task->queue;
         if (Began(move)) ++begun[queue];
         if (!move.before.task) ++made[queue];
-        const bool waited = move.before.task && IsWaiting(move.before.status);
-        const bool waits = IsWaiting(move.after.status);
-        if (move.before.task && waits && !waited) ++back[queue];
-        // The parts of a run are never refused.
-        if (!move.before.task && !move.after.parent.empty()) ++back[queue];
+        if (CameBack(move)) ++back[queue];
+        if (PassedThrough(move)) ++passed[queue];
     }
     for (const auto& [queue, count] : begun) {
         const auto limits = queues_.find(queue);
@@ -252,7 +270,7 @@ void LimitChecker::CheckQueues(const Batch& batch, const std::vector<RowMove>& m
         const Text& queue = move.after.task->queue;
         const std::size_t waits = CountIn(queue, false);
         // Some of the batch may have waited and gone before it was written.
-        if (waiting_[queue] + made[queue] + back[queue] >= config.pending_max) {
+        if (waiting_[queue] + made[queue] + back[queue] + passed[queue] >= config.pending_max) {
             full_[queue] = world_.now();
         }
         if (waits > std::max(config.pending_max, waiting_[queue]) + back[queue]) {
