@@ -8,6 +8,7 @@ namespace takt::internal {
 namespace {
 
 using ::testing::Each;
+using ::testing::ElementsAre;
 using ::testing::Ge;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -49,6 +50,28 @@ TEST_F(ClockEpisodesTest, ASecondOneSilencesNoTask) {
     }
     Until(2h);
     EXPECT_EQ(Fired("hourly").size(), 2u);
+}
+
+// The clock is two hours behind what has been fired, and the task is paused for a while: what this clock
+// calls due in the pause has its record too.
+TEST_F(ClockEpisodesTest, APauseByAClockThatIsBehindLeavesARecord) {
+    At(0s, Put({.id = "report", .every = 10s, .options = Parallel()}));
+    Until(21s);
+    JumpWall(-2h);
+    Until(32s);
+    At(33s, Pause("report"));
+    At(66s, Resume("report"));
+    std::vector<std::string> records;
+    for (const auto& [id, row] : store.executions) {
+        const Execution& record = row.execution;
+        if (record.status != Status::kSkipped) continue;
+        records.push_back(std::string(Name(record.outcome->reason)) + ": " +
+                          record.outcome->message.str());
+    }
+    EXPECT_THAT(records, ElementsAre("paused: 3 due times up to 2025-12-31T22:01:00.000Z passed "
+                                     "while the task was paused"));
+    EXPECT_EQ(TaskOf("report").state.missed, 3u);
+    EXPECT_EQ(TaskOf("report").state.next_at, kBegin - 2h + 70s);
 }
 
 // However clocks are set, in any order, no due time is fired twice, and when they are right again the

@@ -156,19 +156,26 @@ void Engine::MissOverdue(Recurring& recurring) {
     const Task& task = *recurring.row.task;
     // A fixed delay has no due times of its own: it begins anew when the pause ends.
     if (state.paused && task.opt().recurrence->every_after_end > Duration(0)) return;
-    DueTimes missed{.first = state.next_at, .last = state.next_at, .count = 1};
+    const Reason reason = state.paused ? Reason::kPaused : Reason::kMissed;
     const auto plan = FirePlan::Make(*task.opt().recurrence, task.created_at);
-    // Without a plan the others cannot be counted; the record at least says from when on.
-    if (plan && !plan->after_end()) {
-        // The due times that were passed over are on record already; none was before it was made.
-        const Time made = task.created_at;
-        const Time after = std::max(
-            {state.last_at, state.next_at - Duration(1), now_.wall >= made ? made : Time{}});
-        const auto counted = DueBetween(*plan, after, now_.wall, kMissedCountMax);
-        if (after >= state.next_at && !counted) return;
-        if (counted) missed = *counted;
+    if (!plan || plan->after_end()) {
+        // Without a plan the others cannot be counted; the record at least says from when on.
+        const DueTimes first{.first = state.next_at, .last = state.next_at, .count = 1};
+        return RecordMissed(recurring, first, reason);
     }
-    RecordMissed(recurring, missed, state.paused ? Reason::kPaused : Reason::kMissed);
+    // None was due before it was made.
+    const Time made = now_.wall >= task.created_at ? task.created_at : Time{};
+    Time after = std::max(state.next_at - Duration(1), made);
+    // In between a backfill, or a clock that was ahead, may have run some: then there are several
+    // stretches, at most as many as the book has.
+    for (auto due = NextDue(*plan, state, after); due && *due <= now_.wall;
+         due = NextDue(*plan, state, after)) {
+        const OpenStretch open = FindOpen(state, *due).value();
+        const Time until = std::min(open.last, now_.wall);
+        const auto counted = DueBetween(*plan, *due - Duration(1), until, kMissedCountMax);
+        after = counted->last;
+        if (!open.missed) RecordMissed(recurring, *counted, reason);  // Else it is on record.
+    }
 }
 
 // Due times that nobody fired leave one record for all of them, so that days of downtime cost no
