@@ -80,7 +80,8 @@ struct Task {
     std::string unique_key = {};  // While an execution with this key lives, no second one;
     Duration unique_for{0};       // also after its end, this long from its creation.
 
-    std::string concurrency_key = {};   // Executions that share the key share concurrency_max.
+    std::string concurrency_key =
+        {};  // Executions that share it share concurrency_max, rate_limit.
     std::uint32_t concurrency_max = 0;  // At most so many at once; 0 is no limit.
     RateLimit rate_limit = {};
     std::vector<LockWant> locks = {};  // That each attempt, or a run, must have, all at once.

@@ -39,7 +39,7 @@ void CancelOne(Call call) {
 }
 
 struct RetryBody {
-    std::vector<std::string> steps;
+    std::optional<std::vector<std::string>> steps;
 };
 
 const RequestTable<RetryBody>& RetryFields() {
@@ -56,10 +56,18 @@ void RetryOne(Call call) {
     if (!id) return;
     auto body = ReadBody(call, RetryFields());
     if (!body) return call.RefuseRequest(body.error());
+    // Who worked out a list and found nothing does not mean all.
+    if (body->steps && body->steps->empty()) {
+        return call.RefuseRequest(
+            BadField("steps",
+                     "is an empty list; name the steps that are to run again, or leave it out to "
+                     "run again all that has not succeeded")
+                .error());
+    }
     Node& node = call.services().node;
     Redrive redrive{.execution = std::move(*id)};
     redrive.by = ActOf(call);
-    redrive.steps.assign(body->steps.begin(), body->steps.end());
+    if (body->steps) redrive.steps.assign(body->steps->begin(), body->steps->end());
     node.Ask(std::move(redrive), SendExecution(std::move(call)));
 }
 

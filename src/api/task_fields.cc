@@ -49,9 +49,9 @@ void AddCommon(std::vector<TaskField>& to) {
     to.push_back(
         DurationField({"expires_after", "Dropped if not started this long after its time."},
                       &TaskOptions::expires_after, kShortest));
-    to.push_back(
-        TextField({"concurrency_key", "Executions that share the key share concurrency_max."},
-                  &TaskOptions::concurrency_key, kKeyBytesMax));
+    to.push_back(TextField(
+        {"concurrency_key", "Executions that share the key share concurrency_max and rate_limit."},
+        &TaskOptions::concurrency_key, kKeyBytesMax));
     to.push_back(CountField({"concurrency_max", "At most so many executions at once."},
                             &TaskOptions::concurrency_max, {1, kCountMax}));
     to.push_back(RateField());

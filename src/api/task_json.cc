@@ -77,8 +77,9 @@ Result<void> CheckPairs(const TaskDraft& draft) {
     if (options.unique_for > Duration(0) && options.unique_key.empty()) {
         return BadField("unique_for", "needs unique_key");
     }
-    if (!options.concurrency_key.empty() && options.concurrency_max == 0) {
-        return BadField("concurrency_key", "needs concurrency_max");
+    const bool limited = options.concurrency_max > 0 || options.rate.count > 0;
+    if (!options.concurrency_key.empty() && !limited) {
+        return BadField("concurrency_key", "needs concurrency_max or rate_limit");
     }
     return {};
 }

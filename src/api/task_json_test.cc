@@ -80,7 +80,7 @@ TEST(TaskJson, BadFieldsAreRefusedByName) {
         {R"({"name": "x", "load_balance_strategy": "custom"})", "load_balance_strategy"},
         {R"({"name": "x", "payload": 1, "parameters": 2})", "parameters", "twice"},
         {R"({"name": "x", "unique_for": "1h"})", "unique_for", "unique_key"},
-        {R"({"name": "x", "concurrency_key": "db"})", "concurrency_key"},
+        {R"({"name": "x", "concurrency_key": "db"})", "concurrency_key", "or rate_limit"},
         {R"({"name": "x", "concurrency_max": 0})", "concurrency_max"},
         {R"({"name": "x", "rate_limit": {"per": "1s"}})", "rate_limit.count"},
         {R"({"name": "x", "execution_mode": "parallel"})", "execution_mode", "recurring"},

@@ -48,7 +48,7 @@ TEST_F(FlowDamageTest, ARunWithAChildThatCannotBeReadIsFailed) {
 TEST_F(FlowDamageTest, ADelayedStepThatRunsAnotherTaskWaitsAtTheNextLeaderToo) {
     At(0ms, Put({.id = "reminder", .every = 8760h}));
     At(0ms, Join({.id = "w"}));
-    At(1ms, Flow({.workflow = MakeWorkflow({{.name = "a", .delay = 24h, .named = "reminder"}})}));
+    At(1ms, Flow({.workflow = MakeWorkflow({{.name = "a", .named = "reminder", .delay = 24h}})}));
     Restart(1h);
     At(23h, Join({.id = "w"}));
     EXPECT_EQ(StatusOf(Child(0)), Status::kPending);

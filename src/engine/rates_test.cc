@@ -150,6 +150,21 @@ TEST_F(RatesTest, AQueuesQuotaIsOneQuotaThroughTenRestarts) {
     EXPECT_THAT(store.settings, ::testing::IsEmpty());
 }
 
+// What calls a third party's API shares its rate, and nothing else.
+TEST_F(RatesTest, AKeySharesARateWithoutAMaximum) {
+    At(0s, Join({.id = "a", .capacity = 100}));
+    for (int i = 0; i < 3; ++i) {
+        At(0s, Once({.id = "x" + std::to_string(i), .concurrency_key = "api", .rate = {4, 1h}}));
+        At(0s, Once({.id = "y" + std::to_string(i), .concurrency_key = "api", .rate = {4, 1h}}));
+    }
+    EXPECT_THAT(assigns, SizeIs(4)) << "all at once";
+    EXPECT_EQ(CodeOf("x2"), "rate_limit");
+    Restart(1min);
+    At(1min, Join({.id = "a", .capacity = 100}));
+    At(2min, Once({.id = "late", .concurrency_key = "api", .rate = {4, 1h}}));
+    EXPECT_EQ(CodeOf("late"), "rate_limit");
+}
+
 // The next leader's clock is a day behind, then a day ahead.
 TEST_F(RatesTest, AQuotaTakesClocksThatDifferForWhatTheyAre) {
     At(0s, Join({.id = "a", .capacity = 100}));

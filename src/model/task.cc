@@ -111,6 +111,11 @@ bool SameRequest(const Task& a, const Task& b) {
            a.run_at == b.run_at && SameButForTraces(a.opt(), b.opt());
 }
 
+bool WouldWaitForRun(const TaskOptions& run, const TaskOptions& step) {
+    if (run.concurrency_key.empty() || run.concurrency_key != step.concurrency_key) return false;
+    return run.concurrency_max > 0 || step.concurrency_max > 0;
+}
+
 std::unexpected<Error> NoSuchTask(const TaskId& id) {
     return Fail(ErrorCode::kNotFound, "there is no recurring task '" + id.text().str() + "'");
 }

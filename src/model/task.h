@@ -125,7 +125,7 @@ struct TaskOptions {
     Duration expires_after{0};  // Dropped if not started this long after its time; 0 is never.
     Text trace;                 // W3C traceparent of the submitter.
     Text trace_state;           // Its tracestate, handed on as it came.
-    Text concurrency_key;  // With concurrency_max: executions that share the key share the cap.
+    Text concurrency_key;       // Executions that share the key share concurrency_max and rate.
     std::uint32_t concurrency_max = 0;
     RateLimit rate;
     std::vector<LockWant> locks;  // Had all at once by each attempt; at most kLocksPerTaskMax.
@@ -210,6 +210,10 @@ struct TaskRow {
 // Whether both ask for the same thing: all but version, created_at, updated_at and the trace are
 // equal.
 bool SameRequest(const Task& a, const Task& b);
+
+// Whether a step of a run would wait for ever for the permit that the run holds until it ends. Who
+// shares only a rate waits for nobody.
+bool WouldWaitForRun(const TaskOptions& run, const TaskOptions& step);
 
 // kNotFound: no recurring task has this id. The one sentence that engine and stores say it with.
 std::unexpected<Error> NoSuchTask(const TaskId& id);

@@ -111,8 +111,7 @@ class Checker {
             const std::string why = WhyNotHeld(held, options.locks);
             if (!why.empty()) return Wrong("locks", why);
         }
-        const Text& key = task_.opt().concurrency_key;
-        if (!key.empty() && key == options.concurrency_key) {
+        if (WouldWaitForRun(task_.opt(), options)) {
             return Wrong("concurrency_key",
                          "has the concurrency key of its workflow, which the run holds until it "
                          "ends: it would wait for ever");
