@@ -66,4 +66,8 @@ class Claims {
     std::set<std::pair<Time, Text>> ends_;       // Windows, in the order in which they end.
 };
 
+// kInvalid, of the field `id`: the scheduler gives such ids itself, or to the steps of workflows.
+std::unexpected<Error> TakenForOwn();
+std::unexpected<Error> TakenForStep();
+
 }  // namespace takt::internal

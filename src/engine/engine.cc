@@ -160,7 +160,7 @@ void Engine::Step(Input input, Instant now, Effects& effects) {
 
 std::optional<Duration> Engine::NextDeadline(Instant now) const {
     if (!unfinished_.empty() || !unreadable_.empty() || !replacing_.empty() || !deletes_.empty() ||
-        !moving_.empty()) {
+        !moving_.empty() || !suspects_.empty()) {
         return Duration(0);
     }
     if (clock_.IsSetBack(now)) return Duration(0);
@@ -195,6 +195,7 @@ void Engine::RunDue() {
         OnFire(*fires_.next());
     // A run that ends lets another one begin.
     ContinueRuns();
+    BreakCircles();
     OpenHolds();
     ServeLocks();
     ContinueRuns();

@@ -212,8 +212,6 @@ class Engine {
     bool MayWait(QuotaMeter::Wish wish, RequestId request);
     std::pair<Serial, Text> FreshId();
     bool IsOwnToCome(std::string_view id) const;
-    static std::unexpected<Error> TakenForOwn();
-    static std::unexpected<Error> TakenForStep();
 
     // engine_attempts.cc: one execution
     Live* FindLive(const ExecutionId& id) const;
@@ -227,8 +225,6 @@ class Engine {
     bool Expired(const Execution& row) const;
     bool IsTooLate(const Live& live) const;
     bool EndIfExpired(Live& live);
-    static bool Begun(const Execution& row);
-    static bool NeedsClock(const Execution& row);
     std::optional<Duration> WaitOf(const Execution& row) const;
     void SetTimeout(Live& live);
     void MakeReady(Live& live);
@@ -280,7 +276,6 @@ class Engine {
     bool EndReplaced(Recurring& recurring);
     void ContinueReplacing();
     bool CancelWaitingRuns(Recurring& recurring);
-    static bool IsOwned(const Execution& row);
     Recurring& OwnerOf(const TaskPtr& task);
     void Link(Live& live, Recurring& recurring);
     void OnRunEnded(Live& live);
@@ -319,6 +314,7 @@ class Engine {
     // flow_backfill.cc: past due times of a task
     bool KnowExisting(Run& run, std::uint32_t number);
     bool PassExisting(Run& run, std::uint32_t number);
+    void TakeDueTimes(Run& run, std::uint32_t number);
 
     // flow_ends.cc: of children, steps, runs
     bool MayNotStart(const Live& live) const;
@@ -350,6 +346,10 @@ class Engine {
     bool RestoreLimit(std::string_view key, std::string_view value);
     void RestoreQueue(const Text& name, std::string_view value);
     void BeginLimits();
+    // engine_circles.cc: executions that wait for each other
+    void SuspectCircle(const Live& live);
+    void SuspectWaiters(const Hold& limit);
+    void BreakCircles();
 
     // engine_locks.cc: what starts when its locks are free
     bool HasLocks(Live& live);
@@ -371,7 +371,6 @@ class Engine {
     bool MakeRoomFor(const Slot& newcomer);
     void ForgetWorker(Slot& slot);
     void RefreshCapacity(Slot& slot);
-    static AuditTarget TargetOf(const Worker& row);
     void TakeCapacity(Slot& slot, std::uint32_t set);
     void ChangeCapacity(Slot& slot, std::uint32_t said, std::uint32_t set);
     void FindLanes(Slot& slot, bool leaves = false);
@@ -418,7 +417,8 @@ class Engine {
     std::deque<TaskId> replacing_;    // Tasks whose newest run takes the place of others.
     std::deque<DeleteTask> deletes_;  // Which have more runs to end than one step may.
     std::deque<ExecutionId> moving_;  // Runs with something to be done for them.
-    std::vector<Run*> unwritten_;     // Runs whose record the step that goes on has to write.
+    std::deque<ExecutionId> suspects_;  // Executions that may have closed a circle.
+    std::vector<Run*> unwritten_;       // Runs whose record the step that goes on has to write.
     std::map<Text, Text, std::less<>> stored_runs_;  // Until their executions are restored.
     std::vector<Live*> restored_;                    // Between RestoreExecution and Begin.
     std::vector<Execution> unreadable_;  // Live rows that can only be moved to the history.

@@ -116,8 +116,7 @@ void Engine::AwaitTime(Live& live) {
     }
 }
 
-// Whether it has had a worker, or as a run has begun a step, since it was made or last run again.
-bool Engine::Begun(const Execution& row) {
+bool Begun(const Execution& row) {
     if (row.task->workflow()) return row.status == Status::kRunning;
     return row.attempt > 0 && !row.worker.empty();
 }
@@ -142,7 +141,9 @@ void Engine::MakeReady(Live& live) {
         const auto deadline = StartBy(live.row);
         deadline ? due_.Set(live, *deadline, live.row.serial) : due_.Remove(live);
     }
-    if (live.recurring && !holds_.TakeTurn(live, *live.recurring->turns)) return;
+    if (live.recurring && !holds_.TakeTurn(live, *live.recurring->turns)) {
+        return SuspectCircle(live);
+    }
     if (IsRun(live)) return AwaitRoom(live);
     if (IsPinned(live)) return AwaitWorker(live);
     Hold* limit = holds_.LimitOf(live);
@@ -156,6 +157,7 @@ void Engine::MakeReady(Live& live) {
     }
     const bool back = locks_.Keeps(live);
     limit ? holds_.Add(live, *limit, back) : lane.Add(live, back);
+    if (limit) SuspectCircle(live);
     if (lane.crew().free() > 0 && open) {
         return queue_paces_.Set(*lane.queue, now_.steady, lane.queue->number);
     }

@@ -26,7 +26,9 @@ bool Engine::HasLocks(Live& live) {
         return false;
     }
     LeaveList(live);
-    return locks_.TryKeep(live);
+    if (locks_.TryKeep(live)) return true;
+    SuspectCircle(live);
+    return false;
 }
 
 void Engine::FailForLocks(Live& live, std::string why) {

@@ -120,9 +120,7 @@ bool Engine::CancelWaitingRuns(Recurring& recurring) {
     return true;
 }
 
-// Whether it is a run of a recurring task, in whose order it stands. The past that somebody makes up
-// for, and a step that names the task, stand in it only if the task's runs may never overlap.
-bool Engine::IsOwned(const Execution& row) {
+bool IsOwned(const Execution& row) {
     if (row.origin == Origin::kFire || row.origin == Origin::kTrigger) return true;
     const bool made_by_run = row.origin == Origin::kBackfill || row.origin == Origin::kStep;
     return made_by_run && row.task->recurring() && row.task->opt().mode == Mode::kSequential;

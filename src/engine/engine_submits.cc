@@ -182,14 +182,14 @@ bool Engine::IsOwnToCome(std::string_view id) const {
     return serial && *serial > draft_.last_serial() && *serial < SerialAt(now_.wall + kOwnIds);
 }
 
-std::unexpected<Error> Engine::TakenForStep() {
+std::unexpected<Error> TakenForStep() {
     return Fail(ErrorCode::kInvalid,
                 "ids that end with ~ and numbers are given to the steps of workflows; choose "
                 "another, or leave it out",
                 "id");
 }
 
-std::unexpected<Error> Engine::TakenForOwn() {
+std::unexpected<Error> TakenForOwn() {
     return Fail(ErrorCode::kInvalid,
                 "ids of 13 characters like this one are given by the scheduler itself; "
                 "choose another, or leave it out",

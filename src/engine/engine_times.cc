@@ -6,9 +6,7 @@
 
 namespace takt::internal {
 
-// Whether a restored execution that waits may wait for a time. One that was to run at once, one
-// that a worker gave back, or one that is run again is ready whatever the clock says.
-bool Engine::NeedsClock(const Execution& row) {
+bool NeedsClock(const Execution& row) {
     if (row.status == Status::kRetrying) return true;
     if (row.attempt > 0 || row.origin == Origin::kTrigger) return false;
     if (row.origin == Origin::kFire) return row.task->opt().recurrence->jitter > Duration(0);

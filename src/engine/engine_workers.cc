@@ -235,7 +235,7 @@ void Engine::On(Goodbye& goodbye) {
     if (Slot* slot = SlotOf(goodbye.session)) DismissWorker(*slot, "it said goodbye");
 }
 
-AuditTarget Engine::TargetOf(const Worker& row) {
+AuditTarget TargetOf(const Worker& row) {
     return {row.link == LinkKind::kPush ? "executor" : "worker", row.id.text().str()};
 }
 

@@ -112,6 +112,8 @@ std::optional<Explanation> ExplainClosed(const Lane& lane) {
 std::string Engine::PermitHolder(const Task& task) const {
     if (!IsLimited(task)) return "";
     const Text key = LimitKeyOf(task);
+    const Hold* limit = holds_.FindLimit(task);
+    if (limit && !limit->runs.empty()) return limit->runs.front()->row.id.text().str();
     for (const auto& [id, slot] : workers_) {
         for (const Live* live = slot->hand.front(); live; live = live->next) {
             if (live->has_permit && LimitKeyOf(*live->row.task) == key) {

@@ -32,10 +32,11 @@ Text SpellOut(Run& run) {
 }
 
 // A step that asks for the concurrency key of a run that it is part of would wait for ever.
-Result<void> CheckKey(const Run& run, const Text& key) {
-    for (const Run* at = &run; at && !key.empty(); at = at->parent) {
-        if (at->live->row.task->opt().concurrency_key != key) continue;
-        return Fail(ErrorCode::kInvalid, "its task asks for the concurrency key '" + key.str() +
+Result<void> CheckKey(const Run& run, const Task& task) {
+    for (const Run* at = &run; at; at = at->parent) {
+        if (!WouldWaitForRun(at->live->row.task->opt(), task.opt())) continue;
+        return Fail(ErrorCode::kInvalid, "its task asks for the concurrency key '" +
+                                             task.opt().concurrency_key.str() +
                                              "', which the run holds until it ends");
     }
     return {};
@@ -52,6 +53,7 @@ void Engine::AwaitRoom(Live& run) {
         return;
     }
     holds_.Add(run, *limit, locks_.Keeps(run));
+    SuspectCircle(run);
     if (holds_.IsOpen(*limit)) holds_.WakeSoon(*limit);
 }
 
@@ -249,8 +251,8 @@ Result<std::uint32_t> Engine::CountChildren(Run& run, std::uint32_t number) {
     if (!step.named.empty()) {
         if (auto checked = CheckNamed(run, step); !checked) return std::unexpected(checked.error());
     }
-    const Text& key = TaskOfStep(run, number)->opt().concurrency_key;
-    if (auto checked = CheckKey(run, key); !checked) return std::unexpected(checked.error());
+    const Task& task = *TaskOfStep(run, number);
+    if (auto checked = CheckKey(run, task); !checked) return std::unexpected(checked.error());
     if (run.outermost().progress.children + total > kRunChildrenMax) {
         return Fail(ErrorCode::kInvalid, "the run would have more than " +
                                              std::to_string(kRunChildrenMax) + " executions");

@@ -5,6 +5,7 @@
 
 #include "base/check.h"
 #include "base/failpoint.h"
+#include "engine/run.h"
 
 namespace takt::internal {
 namespace {
@@ -63,10 +64,15 @@ void Holds::Apply(Hold& limit, const Task& task, Serial said) {
     const TaskOptions& options = task.opt();
     limit.said = said;
     if (limit.permits_max == options.concurrency_max && limit.pace.limit() == options.rate) return;
+    const bool had_permit = limit.has_permit();
     limit.permits_max = options.concurrency_max;
     limit.pace.Set(options.rate, now_.steady);
     if (limit.stored) StorePace(limit);
     SetWake(limit);
+    if (had_permit && !limit.has_permit() && !limit.lines.empty()) {
+        limit.narrowed = true;
+        WakeSoon(limit);
+    }
 }
 
 // Nobody without a limit has a word on a key that others may share.
@@ -201,19 +207,23 @@ void Holds::SetWake(Hold& limit) {
     }
 }
 
+void Holds::GivePermit(Hold& limit, Live& live) {
+    ++limit.taken;
+    live.has_permit = true;
+    if (IsRun(live)) limit.runs.push_back(&live);
+}
+
 void Holds::TakePermitAgain(Live& live) {
     Hold* limit = LimitOf(live);
     if (!limit) return;
-    ++limit->taken;
-    live.has_permit = true;
+    GivePermit(*limit, live);
     SetWake(*limit);
 }
 
 void Holds::TakePermit(Live& live) {
     Hold* limit = LimitOf(live);
     if (!limit) return;
-    ++limit->taken;
-    live.has_permit = true;
+    GivePermit(*limit, live);
     if (limit->pace.limited() && !TAKT_MUTANT("engine.forget_pace")) {
         limit->pace.Ready(now_.steady);
         limit->pace.Spend();
@@ -228,6 +238,7 @@ void Holds::ReturnPermit(Live& live) {
     Hold& limit = *limits_.find(LimitKeyOf(*live.row.task))->second;
     TAKT_CHECK(limit.taken > 0);
     --limit.taken;
+    if (IsRun(live)) std::erase(limit.runs, &live);
     SetWake(limit);
 }
 

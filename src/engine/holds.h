@@ -23,6 +23,7 @@
 #include <optional>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "base/id.h"
 #include "base/text.h"
@@ -43,9 +44,11 @@ struct Hold : Timer {
     std::uint64_t order = 0;
     std::uint32_t permits_max = 0;  // 0 is no limit.
     std::uint32_t taken = 0;
+    std::vector<const Live*> runs;  // Those that have its permits and are runs, in no order.
     Pace pace;
-    Serial said = 0;      // How recent the word on its limits is.
-    bool stored = false;  // The store has its pace.
+    Serial said = 0;        // How recent the word on its limits is.
+    bool stored = false;    // The store has its pace.
+    bool narrowed = false;  // Who waited for a worker waits for a permit now.
 
     LiveList line;  // Turns: who waits, in order.
     // A named limit: who waits, by the number of the lane and the priority.
@@ -140,6 +143,7 @@ class Holds {
     void Apply(Hold& limit, const Task& task, Serial said);
     void Refresh(Hold& limit);
     void SetWake(Hold& limit);
+    void GivePermit(Hold& limit, Live& live);
     void StorePace(Hold& limit);
     void Erase(Hold& limit);
 

@@ -68,6 +68,12 @@ struct Live : Timer {
 };
 static_assert(sizeof(Live) <= 240);
 
+// Whether it has had a worker, or as a run has begun a step, since it was made or last run again.
+bool Begun(const Execution& row);
+// Whether a restored execution that waits may wait for a time. One that was to run at once, one
+// that a worker gave back, or one that is run again is ready whatever the clock says.
+bool NeedsClock(const Execution& row);
+
 // A list through `next` and `previous`; an execution is in one at a time.
 class LiveList {
   public:

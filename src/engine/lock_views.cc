@@ -124,6 +124,26 @@ std::optional<Locks::Waiting> Locks::WaitingOf(const Live& live) const {
     return Waiting{request->parts[0].lock, 0};
 }
 
+std::vector<const Live*> Locks::BlockersOf(const Live& live) const {
+    const auto found = owns_.find(&live);
+    const LockRequest* request = found == owns_.end() ? nullptr : found->second.declared;
+    if (!request || request->kept) return {};
+    for (const auto& [lock, permits] : request->parts) {
+        const LockRequest* first = *lock->line.begin();
+        if (lock->Has(permits) && first == request) continue;
+        if (lock->Has(permits)) return {first->live};
+        std::vector<const Live*> blockers;
+        for (const auto& [token, held] : lock->holders) blockers.push_back(held->live);
+        const bool set_aside = std::ranges::any_of(kept_, [&](const auto& kept) {
+            return std::ranges::find(kept.second->parts, lock, &LockPart::lock) !=
+                   kept.second->parts.end();
+        });
+        if (set_aside) blockers.push_back(nullptr);
+        return blockers;
+    }
+    return {};
+}
+
 std::vector<const Live*> Locks::CircleOf(const Live& live) const {
     const auto comes_back = [&](const Live* holder) {
         for (const Run* run = ParentOf(live); run; run = run->parent) {

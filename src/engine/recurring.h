@@ -44,4 +44,8 @@ struct FireRequest {
     bool force = false;
 };
 
+// Whether the execution is a run of a recurring task, in whose order it stands. The past that somebody
+// makes up for, and a step that names the task, stand in it only if the task's runs may never overlap.
+bool IsOwned(const Execution& row);
+
 }  // namespace takt::internal

@@ -48,5 +48,7 @@ struct Slot : Timer {
 bool Serves(const Worker& worker, const Lane& lane);
 // Whether two workers of one id serve the same lanes, whichever there are.
 bool SameOffer(const Worker& a, const Worker& b);
+// As the audit names it.
+AuditTarget TargetOf(const Worker& row);
 
 }  // namespace takt::internal

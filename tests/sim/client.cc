@@ -1,5 +1,6 @@
 #include "sim/client.h"
 
+#include <array>
 #include <memory>
 #include <utility>
 
@@ -15,6 +16,9 @@ constexpr Micros kAnsweredWithin = 20s;
 
 // Beyond that etcd keeps payloads apart from their rows.
 constexpr std::uint64_t kPayloadMax = 64u << 10;
+
+// Keys that runs hold and steps of others ask for.
+constexpr std::array<const char*, 3> kRing{"ring-0", "ring-1", "ring-2"};
 
 void SimClient::Ask(Input input, std::function<void(const Result<Answer>&)> done) {
     World& world = cluster_.world;
@@ -87,6 +91,10 @@ void SimClient::AddLimits(Job& job) {
         case 5:
             options.locks = {{.name = Text(kTasksLock)}, {.name = Text(kSharedLock)}};
             break;
+        case 6:
+            options.concurrency_key = kRing[world.Below(kRing.size())];
+            options.concurrency_max = 1;
+            break;
         default:
             break;
     }
@@ -126,6 +134,14 @@ void SimClient::AddSteps(Job& job, bool quiet) {
         if (world.Chance(0.15)) {
             options->locks = {{.name = Text(kTasksLock)}};
             if (!job.options.locks.empty()) options->locks = {job.options.locks[0]};
+        }
+        // Runs that hold one of these while a step asks for another may wait in a circle.
+        if (!quiet && world.Chance(0.2)) {
+            const Text key = kRing[world.Below(kRing.size())];
+            if (key != job.options.concurrency_key) {
+                options->concurrency_key = key;
+                options->concurrency_max = 1;
+            }
         }
         WorkflowStep step;
         std::string payload;
