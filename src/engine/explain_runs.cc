@@ -38,10 +38,12 @@ Explanation ExplainRun(const Run& run) {
     const std::uint64_t children = run.children.size();
     if (run.ending()) {
         const std::string as(Name(run.progress.ending->status));
+        const std::string why = run.progress.ending->message.str();
         return Explanation{"run_ends",
-                           "it is being ended as " + as + "; " + Counted(children, "execution") +
+                           "it is being ended as " + as + (why.empty() ? "" : " (" + why + ")") +
+                               "; " + Counted(children, "execution") +
                                (children == 1 ? " has" : " have") + " yet to stop",
-                           {{"status", as}, {"executions", children}}};
+                           {{"status", as}, {"executions", children}, {"message", why}}};
     }
     Names running, ready, waiting;
     for (std::uint32_t i = 0; i < run.steps.size(); ++i) {

@@ -5,11 +5,33 @@
 
 #include "base/check.h"
 #include "base/failpoint.h"
+#include "base/utf8.h"
 #include "engine/engine.h"
 #include "engine/run_values.h"
 #include "model/step_decision.h"
 
 namespace takt::internal {
+namespace {
+
+// Of a run so many steps tell of the child that failed first, and this much of what that said: the
+// progress of a run is written often.
+constexpr std::ptrdiff_t kCausesMax = 10;
+constexpr std::size_t kCauseBytesMax = 300;
+
+// The first child of a step that fails says why the step does, and with it the run.
+void NoteCause(Run& run, const Live& child) {
+    StepProgress& step = run.progress.steps[child.step];
+    const auto failed = [](const StepProgress& one) { return one.failed > 0; };
+    if (!step.note.empty() || std::ranges::count_if(run.progress.steps, failed) > kCausesMax)
+        return;
+    const std::string_view message = child.row.outcome ? child.row.outcome->message.view() : "";
+    std::string cause = "'" + child.row.id.text().str() + "'";
+    if (!message.empty()) cause += ": " + std::string(message);
+    step.note = Text(CutUtf8(cause, kCauseBytesMax));
+}
+
+}  // namespace
+
 // Whether an execution may not start any more, since its run ends or its step has what it needs.
 bool Engine::MayNotStart(const Live& live) const {
     const Run* run = ParentOf(live);
@@ -44,6 +66,7 @@ void Engine::OnChildEnded(Run& run, Live& live) {
             break;
         case Status::kFailed:
             ++step.failed;
+            NoteCause(run, live);
             break;
         case Status::kSkipped:
             ++step.skipped;
@@ -91,6 +114,7 @@ void Engine::EndIdleStep(Run& run, std::uint32_t number) {
     const bool succeeded = DecideEnd(run.step(number), step) == StepVerdict::kSucceeded;
     const bool deserted = !succeeded && run.step(number).each_worker && step.total > 0 &&
                           step.success + step.failed + step.cancelled == 0;
+    if (succeeded) step.note = {};  // Of a child that was not needed.
     if (deserted) step.note = "every worker that it was for went away before it began";
     EndStep(run, number,
             succeeded                     ? StepStatus::kSuccess
@@ -101,13 +125,10 @@ void Engine::EndIdleStep(Run& run, std::uint32_t number) {
 }
 
 void Engine::StopAfter(Run& run, std::uint32_t number) {
-    const std::string name = run.step(number).task->name.str();
-    const Text& note = run.progress.steps[number].note;
-    EndRun(run,
-           {.status = Status::kFailed,
-            .reason = Reason::kStepFailed,
-            .message = Text("step '" + name + "' failed" + (note.empty() ? "" : ": " + note.str())),
-            .data = {}});
+    EndRun(run, {.status = Status::kFailed,
+                 .reason = Reason::kStepFailed,
+                 .message = Text(DescribeFailure(*run.workflow, run.progress, number)),
+                 .data = {}});
 }
 
 // The run is to end so. That is written first; from now on nothing of it starts, and what goes on is

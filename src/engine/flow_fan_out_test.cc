@@ -25,6 +25,36 @@ TEST_F(FanOutTest, ShardsHaveTheirNumbersAndTheNextStepTheirResults) {
     EXPECT_EQ(PayloadOf(Child(1)), "[1,null,3]");
 }
 
+// One file of a thousand is broken: who looks at the run is told which, and what was said of it.
+TEST_F(FanOutTest, ARunNamesTheChildThatFailedFirst) {
+    config.retry.retries_max = 0;
+    At(0ms, Join({.id = "w", .capacity = 5}));
+    At(1ms, Flow({.workflow = MakeWorkflow({{.name = "each", .for_each = "[1,2,3]"}, {"other"}},
+                                           OnFailure::kContinue)}));
+    const auto fails = [&](std::uint32_t index, const std::string& why) {
+        Report report = Broken(Child(0, index));
+        report.outcome = MakeOutcome(Reason::kHandlerFailed, Text(why));
+        return report;
+    };
+    At(2ms, fails(1, "bad header"));
+    At(3ms, fails(2, std::string(1'000, 'x')));
+    Restart(4ms);
+    At(5ms, Join({.id = "w", .capacity = 5, .holding = {RefOf(Child(0, 0)), RefOf(Child(1))}}));
+    At(6ms, Success(Child(0, 0)));
+    At(7ms, Success(Child(1)));
+    EXPECT_EQ(MessageOf("run"),
+              "step_failed: step 'each' failed: '" + Child(0, 1) + "': bad header");
+}
+
+TEST_F(FanOutTest, AFailureThatWasNotNeededIsNotTold) {
+    At(0ms, Join({.id = "w", .capacity = 5}));
+    At(1ms,
+       Flow({.workflow = MakeWorkflow({{.name = "a", .shards = 2, .min_success = 1}, {"b"}})}));
+    At(2ms, Broken(Child(0, 0)));
+    At(3ms, Success(Child(0, 1)));
+    EXPECT_EQ(ProgressOf().steps[0].note, "");
+}
+
 TEST_F(FanOutTest, AListGivesEachItemAChild) {
     At(0ms, Join({.id = "w", .capacity = 5}));
     At(1ms, Flow({.workflow = MakeWorkflow(

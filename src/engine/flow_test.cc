@@ -110,7 +110,8 @@ TEST_F(FlowTest, AValueThatIsNotThereFailsTheStepUnlessADefaultIsGiven) {
     EXPECT_EQ(StatusOf(Child(1)), Status::kFailed);
     EXPECT_EQ(MessageOf(Child(1)), "value_missing: the result of step 'a' has no '/n'");
     EXPECT_EQ(StatusOf("run"), Status::kFailed);
-    EXPECT_EQ(MessageOf("run"), "step_failed: step 'b' failed");
+    EXPECT_EQ(MessageOf("run"), "step_failed: step 'b' failed: '" + Child(1) +
+                                    "': the result of step 'a' has no '/n'");
 
     At(3ms, Flow({.id = "other",
                   .workflow = MakeWorkflow(
@@ -153,7 +154,8 @@ TEST_F(FlowTest, AFailureEndsWhatGoesOnAndThenCleansUp) {
     EXPECT_EQ(EventCount(EventType::kTaskEnding), 1u) << "who watches sees that it is to end";
     At(3ms, Success(Child(3)));
     EXPECT_EQ(StatusOf("run"), Status::kFailed) << "also if the clean-up succeeded";
-    EXPECT_EQ(MessageOf("run"), "step_failed: step 'a' failed");
+    EXPECT_EQ(MessageOf("run"),
+              "step_failed: step 'a' failed: '" + Child(0) + "': it did not work");
 }
 
 TEST_F(FlowTest, ARunThatGoesOnAfterAFailureDoesAllThatItCan) {
@@ -221,6 +223,8 @@ TEST_F(FlowTest, ATakeoverInTheMiddleOfACancelGoesOnWithIt) {
 // A run is ended in several steps; a worker that comes between them has room.
 class EndingFlowTest : public FlowTest {
   protected:
+    void SetUp() override { ASSERT_TRUE(StartFailPoints()); }
+
     void CancelHalfDone() {
         config.changes_per_step = 8;
         At(0ms, Join({.id = "w", .capacity = 1}));
@@ -240,13 +244,6 @@ TEST_F(EndingFlowTest, NothingOfARunThatEndsIsStarted) {
     CancelHalfDone();
     EXPECT_THAT(AssignedIds(), ElementsAre(Child(0, 0)));
     EXPECT_EQ(StatusOf("run"), Status::kCancelled);
-}
-
-TEST_F(EndingFlowTest, AnEngineThatStartsItIsNoticed) {
-    ASSERT_TRUE(SetFailPoints("mutant.engine.start_in_ended_runs:error"));
-    CancelHalfDone();
-    ASSERT_TRUE(SetFailPoints(""));
-    EXPECT_GT(AssignedIds().size(), 1u);
 }
 
 TEST_F(FlowTest, ARunHasATimeoutOfItsOwn) {

@@ -118,9 +118,16 @@ RunDecision DecideRun(const Workflow& workflow, const RunProgress& progress) {
     for (const std::uint32_t number : workflow.order()) {
         const StepProgress& step = progress.steps[number];
         if (step.status != StepStatus::kFailed && step.status != StepStatus::kCancelled) continue;
-        return {Status::kFailed, "step '" + workflow.steps()[number].task->name.str() + "' failed"};
+        return {Status::kFailed, DescribeFailure(workflow, progress, number)};
     }
     return {Status::kSuccess, ""};
+}
+
+std::string DescribeFailure(const Workflow& workflow, const RunProgress& progress,
+                            std::uint32_t step) {
+    const Text& note = progress.steps[step].note;
+    return "step '" + workflow.steps()[step].task->name.str() + "' failed" +
+           (note.empty() ? "" : ": " + note.str());
 }
 
 Result<void> BeginRound(const Workflow& workflow, std::span<const Text> again,

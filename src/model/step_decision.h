@@ -37,6 +37,10 @@ struct RunDecision {
 };
 RunDecision DecideRun(const Workflow& workflow, const RunProgress& progress);
 
+// "step 'load' failed", and why if that is known.
+std::string DescribeFailure(const Workflow& workflow, const RunProgress& progress,
+                            std::uint32_t step);
+
 // A retry: what has no success waits again, in a new round; what succeeded stays, unless it is named
 // in `again` or comes after such a step. kInvalid if a name is none of the steps'.
 Result<void> BeginRound(const Workflow& workflow, std::span<const Text> again,
