@@ -47,7 +47,8 @@ const RequestTable<BackfillBody>& BackfillFields() {
         {"from", "The first due time, or any before it.", time(&BackfillBody::from).Required()},
         {"to", "Due times before this; now unless given.", time(&BackfillBody::to)},
         {"parallel_max",
-         "So many unfinished at a time; 10 unless given, and always 1 for a sequential task.",
+         "So many unfinished at a time. Unless given, 10 for a parallel task and 1 for one that "
+         "skips or replaces; always 1 for a sequential task.",
          Take::Count(&BackfillBody::parallel_max, {1, 1'000})},
         {"dry_run", "Only tells what would be run.", Take::Truth(&BackfillBody::dry_run)}};
     return fields;
@@ -90,6 +91,14 @@ Result<std::vector<Time>> DueTimesOf(const Task& task, const BackfillBody& body)
     return due;
 }
 
+// A task that skips or replaces runs wants one at a time; of the past none is skipped or replaced, so they
+// follow each other, unless who asks knows better. Sequential runs never overlap.
+std::uint32_t ParallelMax(Mode mode, const BackfillBody& body) {
+    if (mode == Mode::kSequential) return 1;
+    if (body.parallel_max > 0) return body.parallel_max;
+    return mode == Mode::kParallel ? kParallel : 1;
+}
+
 Submit SubmitOf(const Backfill& backfill) {
     std::string list = "[";
     for (const Time due : backfill.due) {
@@ -102,9 +111,7 @@ Submit SubmitOf(const Backfill& backfill) {
     step.task = std::move(task);
     step.named = backfill.task->id.text();
     step.for_each = Text(list + "]");
-    const bool sequential = backfill.task->opt().mode == Mode::kSequential;
-    const std::uint32_t asked = backfill.body.parallel_max ? backfill.body.parallel_max : kParallel;
-    step.parallel_max = sequential ? 1 : asked;
+    step.parallel_max = ParallelMax(backfill.task->opt().mode, backfill.body);
     step.backfill = true;
     auto run = NewTaskPtr(new Task);
     run->name = Text("backfill of " + backfill.task->name.str());

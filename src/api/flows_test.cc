@@ -236,6 +236,9 @@ TEST(Flows, ARunThatIsCancelledSaysSoAndEnds) {
     EXPECT_EQ(child.status, 409);
     EXPECT_NE(child.Text("detail").find("run 'run'"), std::string::npos) << child.body;
     EXPECT_EQ(scheduler.Post("/api/v1/executions/run/retry", R"({"steps": ["x"]})").status, 400);
+    const Answered none = scheduler.Post("/api/v1/executions/run/retry", R"({"steps": []})");
+    EXPECT_EQ(none.status, 400) << none.body;
+    EXPECT_NE(none.Text("detail").find("is an empty list"), std::string::npos) << none.body;
     const Answered again = scheduler.Post("/api/v1/executions/run/retry", R"({"steps": ["a"]})");
     EXPECT_EQ(again.status, 200) << again.body;
     EXPECT_EQ(again.json.at("round").to_number<int>(), 1);
@@ -304,6 +307,36 @@ TEST(Flows, PastDueTimesAreRunOnce) {
     EXPECT_EQ(scheduler.Post("/api/v1/tasks/t/backfill", R"({"from": "2000-01-01T00:00:00Z"})")
                   .Text("field"),
               "to");
+}
+
+// Whoever says that a run is skipped while another one goes on does not want ten at once.
+TEST(Flows, ThePastOfATaskThatSkipsIsRunOneAfterTheOtherUnlessToldOtherwise) {
+    TestScheduler scheduler;
+    const Time now = std::chrono::floor<std::chrono::hours>(std::chrono::system_clock::now());
+    const std::string range = R"({"from": ")" + FormatTime(now - std::chrono::hours(5)) +
+                              R"(", "to": ")" + FormatTime(now) + R"(")";
+    // Nobody works: all that may be unfinished at a time waits.
+    const auto unfinished = [&](const std::string& mode, const std::string& more) {
+        const std::string id = mode + std::to_string(more.size());
+        EXPECT_EQ(
+            scheduler
+                .Post("/api/v1/tasks", R"({"name": "t", "cron_expression": "0 * * * *", "id": ")" +
+                                           id + R"(", "execution_mode": ")" + mode + R"("})")
+                .status,
+            201);
+        const Answered made =
+            scheduler.Post("/api/v1/tasks/" + id + "/backfill", range + more + "}");
+        EXPECT_EQ(made.status, 201) << made.body;
+        const std::string run(made.json.at("run").at("id").as_string());
+        const Answered steps = scheduler.Get("/api/v1/executions/" + run + "/steps");
+        const auto& counts = steps.json.at("items").as_array()[0].at("executions");
+        return counts.at("waiting").to_number<int>();
+    };
+    EXPECT_EQ(unfinished("skip", ""), 1);
+    EXPECT_EQ(unfinished("replace", ""), 1);
+    EXPECT_EQ(unfinished("skip", R"(, "parallel_max": 2)"), 2);
+    EXPECT_EQ(unfinished("sequential", R"(, "parallel_max": 2)"), 1);
+    EXPECT_EQ(unfinished("parallel", ""), 5);
 }
 
 }  // namespace

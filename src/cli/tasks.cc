@@ -225,7 +225,8 @@ void AddBackfillFlags(CLI::App& command, BackfillOptions& options) {
     command.add_option("id", options.task, "Task")->required();
     options.due.Add(command, "Due");
     command.get_option("--since")->required();
-    command.add_option("--parallel", options.parallel_max, "So many unfinished at a time; 10");
+    command.add_option("--parallel", options.parallel_max,
+                       "So many unfinished at a time; 10 for a parallel task, else 1");
     command.add_flag("--dry-run", options.dry_run, "Only show what would be run");
     command.add_flag("--wait", options.wait, "Show how far it is, until its end");
 }

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/failpoint.h"
 #include "engine/engine.h"
+#include "engine/passed_over.h"
 
 namespace takt::internal {
 namespace {
@@ -63,6 +65,31 @@ bool Engine::PassExisting(Run& run, std::uint32_t number) {
     ++progress.success;
     WriteRun(run);
     return true;
+}
+
+// From now on the due times are the backfill's: the task's own schedule fires none of them, also if it is
+// made to catch up with what it missed. All at once, so that it cannot run one that is yet to be made.
+void Engine::TakeDueTimes(Run& run, std::uint32_t number) {
+    const auto found = tasks_.find(run.step(number).named);
+    if (found == tasks_.end() || TAKT_MUTANT("engine.forget_backfills")) return;
+    Recurring& recurring = *found->second;
+    const Task& task = *recurring.row.task;
+    FireState& state = recurring.row.state;
+    const auto plan = FirePlan::Make(*task.opt().recurrence, task.created_at);
+    if (!plan || plan->after_end()) return;
+    bool taken = false;
+    for (std::uint32_t i = 0; i < run.progress.steps[number].total; ++i) {
+        const Time due = DueOf(run, number, i);
+        // By the times that the task has now it may be none.
+        if (plan->Next(due - Duration(1)) != due || !FindOpen(state, due)) continue;
+        TakeDue(*plan, state, due);
+        taken = true;
+    }
+    if (!taken) return;
+    if (state.next_at != Time{} && !FindOpen(state, state.next_at)) {
+        PlanFrom(recurring, state.next_at);
+    }
+    Write(recurring);
 }
 
 }  // namespace takt::internal

@@ -1,4 +1,5 @@
 // Histories of backfills: past due times of a recurring task, each made once.
+#include "base/failpoint.h"
 #include "engine/flow_fixture.h"
 
 namespace takt::internal {
@@ -8,6 +9,8 @@ using ::testing::ElementsAre;
 
 class BackfillTest : public FlowHistory {
   protected:
+    void SetUp() override { ASSERT_TRUE(StartFailPoints()); }
+
     // As the API asks for it: the due times, in milliseconds since the history began.
     Submit Backfill(const std::string& run, const std::vector<std::int64_t>& due) {
         std::string list;
@@ -55,6 +58,52 @@ TEST_F(BackfillTest, PastDueTimesAreRunOnceHoweverOftenTheyAreAskedFor) {
     Until(19s);
     EXPECT_EQ(StatusOf("third"), Status::kSuccess);
     EXPECT_EQ(assigns.size(), 4);
+}
+
+// An operator makes up for a weekend in which the task was paused, and later lets it catch up as well.
+TEST_F(BackfillTest, WhatABackfillRanIsNotCaughtUpWithAfterThePause) {
+    RecurringSpec spec{.id = "report", .every = 10s};
+    spec.options.mode = Mode::kParallel;
+    spec.options.misfire = Misfire::kFireAll;
+    At(0ms, Put(spec));
+    At(0ms, Join({.id = "w", .capacity = 50}));
+    At(11s, Pause("report"));
+    At(65s, Backfill("past", {20'000, 30'000, 50'000}));
+    Restart(66s);
+    At(67s,
+       Join({.id = "w", .capacity = 50, .holding = {RefOf(IdOf(20'000)), RefOf(IdOf(30'000))}}));
+    spec.options.catch_up_after_pause = true;
+    At(68s, Put(spec));
+    At(69s, Resume("report"));
+    Until(75s);
+    EXPECT_FALSE(Exists(IdOf(50'000))) << "only two at a time; it is the backfill's all the same";
+    At(76s, Success(IdOf(20'000)));
+    std::vector<int> seconds;
+    for (const auto& [id, row] : store.executions) {
+        if (row.execution.task->id.text() == "report" && row.execution.status != Status::kSkipped) {
+            seconds.push_back(int((row.execution.scheduled_at - kBegin) / 1s));
+        }
+    }
+    EXPECT_THAT(seconds, ::testing::UnorderedElementsAre(10, 20, 30, 40, 50, 60, 70));
+}
+
+// Without catching up, what was due in the pause and nobody ran is on record as missed, around what the
+// backfill ran too.
+TEST_F(BackfillTest, WhatABackfillLeftOutIsMissedWhenThePauseEnds) {
+    At(0ms, Put({.id = "report", .every = 10s}));
+    At(0ms, Join({.id = "w", .capacity = 50}));
+    At(11s, Pause("report"));
+    At(65s, Backfill("past", {40'000}));
+    At(66s, Resume("report"));
+    std::vector<std::string> missed;
+    for (const auto& [id, row] : store.executions) {
+        if (row.execution.status == Status::kSkipped) {
+            missed.push_back(row.execution.outcome->message.str());
+        }
+    }
+    EXPECT_THAT(missed, ::testing::UnorderedElementsAre(
+                            ::testing::HasSubstr("2 due times up to 2026-01-01T00:00:30"),
+                            ::testing::HasSubstr("2 due times up to 2026-01-01T00:01:00")));
 }
 
 // The past of a sequential task and its present do not overlap.

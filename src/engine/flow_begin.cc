@@ -223,6 +223,7 @@ void Engine::BeginStep(Run& run, std::uint32_t number) {
         MakeRefused(run, number, Reason::kStepRefused, Text(total.error().detail));
         return;
     }
+    if (run.step(number).backfill) TakeDueTimes(run, number);
     if (progress.total > 0) return WriteRun(run);
     EndStep(run, number, StepStatus::kSuccess);
     progress.note = "its list is empty";

@@ -113,7 +113,9 @@ export function BackfillDialog({ task, onClose }: { task: Task; onClose: () => v
         dayjs().subtract(1, 'day').startOf('day'),
         dayjs(),
     ]);
-    const [parallel, setParallel] = useState<number | null>(parallelUnlessGiven);
+    const [parallel, setParallel] = useState<number | null>(
+        task.execution_mode === 'parallel' ? parallelUnlessGiven : 1,
+    );
     const [run, setRun] = useState<Execution>();
     const [problem, setProblem] = useState<Problem>();
     const [busy, setBusy] = useState(false);
