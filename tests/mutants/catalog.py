@@ -130,6 +130,12 @@ MUTANTS = [
     engine("forget_results", "steps are given nothing of earlier results", "was given"),
     engine("forget_ending_on_load", "a new leader does not know that a run was to end",
            "forgot that it was to end", "though its run was to end"),
+    engine("start_in_ended_runs", "what is left of a run that is being ended goes to workers",
+           "NothingOfARunThatEndsIsStarted", test=("engine_test", "EndingFlowTest.*")),
+    engine("wait_in_circles", "runs that wait for each other do so for ever",
+           "TheStepThatClosesACircleFails", test=("engine_test", "FlowCircleTest.TheStep*")),
+    engine("forget_backfills", "the schedule fires what a backfill has run",
+           "WhatABackfillRanIsNotCaughtUpWith", test=("engine_test", "BackfillTest.WhatABackfillRan*")),
     engine("old_progress_on_load", "a new leader believes a child, not the newer record of its run",
            "was made twice", "contradicts the database", "successes, not", "forgot"),
     # --- Nodes ------------------------------------------------------------------------------------
