@@ -91,8 +91,8 @@ Result<std::vector<Time>> DueTimesOf(const Task& task, const BackfillBody& body)
     return due;
 }
 
-// A task that skips or replaces runs wants one at a time; of the past none is skipped or replaced, so they
-// follow each other, unless who asks knows better. Sequential runs never overlap.
+// A task that skips or replaces runs wants one at a time; of the past none is skipped or replaced, so
+// they follow each other, unless who asks knows better. Sequential runs never overlap.
 std::uint32_t ParallelMax(Mode mode, const BackfillBody& body) {
     if (mode == Mode::kSequential) return 1;
     if (body.parallel_max > 0) return body.parallel_max;

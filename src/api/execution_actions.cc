@@ -56,7 +56,7 @@ void RetryOne(Call call) {
     if (!id) return;
     auto body = ReadBody(call, RetryFields());
     if (!body) return call.RefuseRequest(body.error());
-    // Who worked out a list and found nothing does not mean all.
+    // A caller that worked out a list and found nothing does not mean all.
     if (body->steps && body->steps->empty()) {
         return call.RefuseRequest(
             BadField("steps",

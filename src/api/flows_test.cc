@@ -309,7 +309,7 @@ TEST(Flows, PastDueTimesAreRunOnce) {
               "to");
 }
 
-// Whoever says that a run is skipped while another one goes on does not want ten at once.
+// A task whose runs are skipped while another one goes on is not to have ten at once.
 TEST(Flows, ThePastOfATaskThatSkipsIsRunOneAfterTheOtherUnlessToldOtherwise) {
     TestScheduler scheduler;
     const Time now = std::chrono::floor<std::chrono::hours>(std::chrono::system_clock::now());

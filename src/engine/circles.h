@@ -1,10 +1,10 @@
 // Circles: executions that wait for each other, and so would for ever.
 //
-// A run holds its turn, its permit and its locks until it ends, and it ends after its last child. If a
-// child waits for what another run holds, and a child of that one, perhaps through others, for what the
-// first holds, none of them ever goes on. A circle is closed by an execution that begins to wait: whoever
-// takes something has no children yet. So it is looked for then, among those that the execution waits for
-// and no others, and broken at one of its steps, as a database breaks a deadlock.
+// A run holds its turn, its permit and its locks until it ends, and it ends after its last child. If
+// a child waits for what another run holds, and a child of that one, perhaps through others, for what
+// the first holds, none of them ever goes on. A circle is closed by an execution that begins to wait:
+// a run that takes something has no children yet. So it is looked for then, among those that it waits
+// for and no others, and broken at one of its steps, as a database breaks a deadlock.
 #pragma once
 
 #include <string>
@@ -20,8 +20,8 @@ namespace takt::internal {
 // something that is not an execution: a worker, a time, a client.
 std::vector<const Live*> BlockersOf(const Live& live, const Holds& holds, const Locks& locks);
 
-// Whether an execution that waits may be in a circle at all: it, or a run that it is in, holds something.
-// Cheap, and errs on the side of yes.
+// Whether an execution that waits may be in a circle at all: it, or a run that it is in, holds
+// something. Cheap, and errs on the side of yes.
 bool MayCloseCircle(const Live& live);
 
 struct Circle {

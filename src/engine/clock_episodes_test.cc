@@ -52,8 +52,8 @@ TEST_F(ClockEpisodesTest, ASecondOneSilencesNoTask) {
     EXPECT_EQ(Fired("hourly").size(), 2u);
 }
 
-// The clock is two hours behind what has been fired, and the task is paused for a while: what this clock
-// calls due in the pause has its record too.
+// The clock is two hours behind what has been fired, and the task is paused for a while: what this
+// clock calls due in the pause has its record too.
 TEST_F(ClockEpisodesTest, APauseByAClockThatIsBehindLeavesARecord) {
     At(0s, Put({.id = "report", .every = 10s, .options = Parallel()}));
     Until(21s);

@@ -7,8 +7,8 @@
 
 namespace takt::internal {
 
-// An execution has begun to wait for its turn, a permit or a lock: that may close a circle. It is looked
-// for when the step has settled all else, and by a new leader when it has placed everything.
+// An execution has begun to wait for its turn, a permit or a lock: that may close a circle. It is
+// looked for when the step has settled all else, and by a new leader when it has placed everything.
 void Engine::SuspectCircle(const Live& live) {
     if (!MayCloseCircle(live) || TAKT_MUTANT("engine.wait_in_circles")) return;
     // A run that has begun waits for what its children wait for.

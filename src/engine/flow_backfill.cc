@@ -67,8 +67,8 @@ bool Engine::PassExisting(Run& run, std::uint32_t number) {
     return true;
 }
 
-// From now on the due times are the backfill's: the task's own schedule fires none of them, also if it is
-// made to catch up with what it missed. All at once, so that it cannot run one that is yet to be made.
+// From now on the due times are the backfill's: the task's own schedule fires none of them, also if it
+// is made to catch up with what it missed. All at once, so that it cannot run one that is yet to come.
 void Engine::TakeDueTimes(Run& run, std::uint32_t number) {
     const auto found = tasks_.find(run.step(number).named);
     if (found == tasks_.end() || TAKT_MUTANT("engine.forget_backfills")) return;

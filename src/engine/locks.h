@@ -121,9 +121,9 @@ class Locks {
     // If the attempt waits for somebody who waits, perhaps through others, for what it holds: those
     // executions in order, itself first. Empty if not.
     std::vector<const Live*> CircleOf(const Live& live) const;
-    // The executions because of which one that declares locks waits for one of them: its holders or, if
-    // it is kept for another one, the first in line. Null for a client, and for what is set aside for one
-    // that is about to start.
+    // The executions because of which one that declares locks waits for one of them: its holders
+    // or, if it is kept for another one, the first in line. Null for a client, and for what is set
+    // aside for one that is about to start.
     std::vector<const Live*> BlockersOf(const Live& live) const;
 
   private:

@@ -150,7 +150,7 @@ TEST_F(RatesTest, AQueuesQuotaIsOneQuotaThroughTenRestarts) {
     EXPECT_THAT(store.settings, ::testing::IsEmpty());
 }
 
-// What calls a third party's API shares its rate, and nothing else.
+// Tasks that call a third party's API share its rate, and nothing else.
 TEST_F(RatesTest, AKeySharesARateWithoutAMaximum) {
     At(0s, Join({.id = "a", .capacity = 100}));
     for (int i = 0; i < 3; ++i) {

@@ -203,7 +203,8 @@ void Applier::Tables::PurgeExecutions(const Purge& change) {
     }
     std::int64_t left =
         change.count_max * (TAKT_MUTANT("embedded.purge_twice_as_much") ? 2LL : 1LL);
-    old_executions.Int(sql::Ms(change.finished_before));
+    const bool any_age = TAKT_MUTANT("embedded.purge_young");
+    old_executions.Int(any_age ? INT64_MAX : sql::Ms(change.finished_before));
     old_executions.Int(left);
     for (const Old& old : ReadOld(old_executions)) {
         if (families && !TAKT_MUTANT("embedded.orphans")) PurgeChildren(old, left);
