@@ -58,6 +58,8 @@ class Search {
         return {};
     }
 
+    std::size_t looked_at() const { return nodes_.size(); }
+
   private:
     struct Node {
         const Live* live = nullptr;
@@ -123,7 +125,10 @@ class Search {
             if (step.status != StepStatus::kRunning) return false;
             const std::uint32_t needed = run.step(number).min_success;
             const std::uint32_t others = run.steps[number].unfinished - count;
-            return needed == 0 || step.success + others + (step.total - step.cursor) < needed;
+            // More of them are made only while there is room for them.
+            const bool room = count < UnfinishedMax(run.step(number));
+            const std::uint32_t to_come = room ? step.total - step.cursor : 0;
+            return needed == 0 || step.success + others + to_come < needed;
         });
     }
 
@@ -192,11 +197,13 @@ bool MayCloseCircle(const Live& live) {
 }
 
 Circle FindCircle(Live& live, const Holds& holds, const Locks& locks) {
-    std::vector<const Live*> way = Search(holds, locks).WayBack(live);
-    if (way.empty()) return {};
+    Search search(holds, locks);
+    std::vector<const Live*> way = search.WayBack(live);
+    Circle circle{.why = {}, .looked_at = search.looked_at()};
+    if (way.empty()) return circle;
     const auto fails = [](const Live* one) { return !HasBegun(*one) && ParentOf(*one); };
     const auto victim = std::ranges::find_if(way, fails);
-    if (victim == way.end()) return {};
+    if (victim == way.end()) return circle;
     if (way.back() == way.front() && victim != way.begin()) {
         // The way ends where it began, so that it can begin anywhere.
         way.pop_back();
@@ -205,7 +212,8 @@ Circle FindCircle(Live& live, const Holds& holds, const Locks& locks) {
     } else {
         way.erase(way.begin(), victim);
     }
-    Circle circle{.step = const_cast<Live*>(way.front()), .why = "it can never start: it"};
+    circle.step = const_cast<Live*>(way.front());
+    circle.why = "it can never start: it";
     std::size_t named = 0;
     for (std::size_t i = 0; i + 1 < way.size(); ++i) {
         if (HasBegun(*way[i])) continue;

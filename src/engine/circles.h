@@ -7,6 +7,7 @@
 // for and no others, and broken at one of its steps, as a database breaks a deadlock.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -27,6 +28,7 @@ bool MayCloseCircle(const Live& live);
 struct Circle {
     Live* step = nullptr;  // The execution of a step that is to fail; null: there is no circle.
     std::string why;       // For people: who waits for what of whom, this step first.
+    std::size_t looked_at = 0;  // Executions.
 };
 
 // The circle that the execution is in; it is the step to fail, if it is one.

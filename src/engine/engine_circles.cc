@@ -6,6 +6,12 @@
 #include "engine/engine.h"
 
 namespace takt::internal {
+namespace {
+
+// Looking at an execution costs a step as much as writing this.
+constexpr std::size_t kLookBytes = 64;
+
+}  // namespace
 
 // An execution has begun to wait for its turn, a permit or a lock: that may close a circle. It is
 // looked for when the step has settled all else, and by a new leader when it has placed everything.
@@ -33,6 +39,7 @@ void Engine::BreakCircles() {
         Live* live = FindLive(suspects_.front());
         if (!live || live->finished) continue;
         Circle circle = FindCircle(*live, holds_, locks_);
+        draft_.Spend(circle.looked_at * kLookBytes);
         if (!circle.step) continue;
         Unqueue(*circle.step);
         FinishExecution(*circle.step, Status::kFailed,

@@ -59,6 +59,8 @@ void Engine::ServeLocks() {
     }
     while (!draft_.Tired() && locks_.AnyDue()) {
         if (Live* live = locks_.ServeNext()) StartWithLocks(*live);
+        // Others in its line wait for it now, and for what it waits for.
+        if (const Live* first = locks_.TakeStalled()) SuspectCircle(*first);
     }
 }
 

@@ -178,6 +178,55 @@ TEST_F(FlowCircleTest, AStepThatNeedsSomeOfItsPartsIsCaughtWhenItNeedsTheOneThat
     EXPECT_EQ(StatusOf(Second("two")), Status::kScheduled);
 }
 
+// Other shards may succeed, but there is room for one at a time.
+TEST_F(FlowCircleTest, ShardsThatAreNeverMadeHelpNobody) {
+    At(1s, Flow({.id = "one",
+                 .workflow = MakeWorkflow({{"a"},
+                                           {.name = "b",
+                                            .after = {"a"},
+                                            .shards = 3,
+                                            .parallel_max = 1,
+                                            .min_success = 1,
+                                            .concurrency_key = "y"}}),
+                 .concurrency_max = 1,
+                 .concurrency_key = "x"}));
+    At(1s, Holding("two", "y", "x"));
+    At(2s, Success(First("two")));
+    At(3s, Success(First("one")));
+    Until(4s);
+    EXPECT_EQ(StatusOf("one"), Status::kFailed);
+    EXPECT_EQ(StatusOf(Second("two")), Status::kScheduled);
+}
+
+// The limit had a permit left, and the step only waited for a worker, until somebody lowered it.
+TEST_F(FlowCircleTest, ALimitThatIsLoweredMayCloseACircle) {
+    RecurringSpec rare{.id = "rare", .every = 24h, .queue = "shut"};
+    rare.options = {.concurrency_key = "y", .concurrency_max = 2, .mode = Mode::kParallel};
+    At(0s, Limit("shut", {.paused = true}));
+    At(0s, Put(rare));
+    At(1s, Flow({.id = "one",
+                 .workflow = MakeWorkflow({{"a"}, {.name = "b", .after = {"a"}, .named = "rare"}}),
+                 .concurrency_max = 1,
+                 .concurrency_key = "x"}));
+    Submit second = Holding("two", "y", "x");
+    auto options = std::make_unique<TaskOptions>(second.task->opt());
+    options->concurrency_max = 2;
+    second.task->options = std::move(options);
+    At(1s, std::move(second));
+    At(2s, Success(First("one")));
+    At(3s, Success(First("two")));
+    EXPECT_EQ(StatusOf(Second("one")), Status::kPending);
+    EXPECT_EQ(StatusOf(Second("two")), Status::kPending);
+
+    rare.options.concurrency_max = 1;
+    At(4s, Put(rare));
+    Until(5s);
+
+    EXPECT_THAT(MessageOf(Second("one")),
+                HasSubstr("it waits for concurrency key 'y', which 'two'"));
+    EXPECT_EQ(StatusOf(Second("two")), Status::kScheduled);
+}
+
 // A run of a sequential task has its turn; a step of another run waits for that.
 TEST_F(FlowCircleTest, TurnsAreHeldToo) {
     RecurringSpec spec{.id = "report", .every = 24h};
@@ -224,6 +273,36 @@ TEST_F(FlowCircleTest, LocksOfRunsAreHeldToo) {
                 HasSubstr("it waits for lock 'ledger', which 'one' holds, of which '" +
                           Second("one") + "' waits for concurrency key 'x', which 'two' holds"));
     EXPECT_EQ(StatusOf(Second("one")), Status::kScheduled);
+}
+
+// A permit comes free and is kept for the first in line, who waits for another lock as well: whoever is
+// behind it waits for the run that has that one.
+TEST_F(FlowCircleTest, ACircleThroughTheLineOfALockIsFound) {
+    At(0s, SetLock{.request = NextRequest(), .name = "gpu", .permits = 2});
+    At(1s, Once({.id = "plain", .locks = {{.name = "gpu"}}}));
+    At(1s, Flow({.id = "one",
+                 .workflow =
+                     MakeWorkflow({{"a"}, {.name = "b", .after = {"a"}, .concurrency_key = "x"}}),
+                 .locks = {{.name = "gpu"}, {.name = "ledger"}}}));
+    At(1s, Flow({.id = "two",
+                 .workflow = MakeWorkflow(
+                     {{"a"}, {.name = "b", .after = {"a"}, .locks = {{.name = "gpu"}}}}),
+                 .concurrency_max = 1,
+                 .concurrency_key = "x"}));
+    At(2s, Once({.id = "urgent", .priority = 9, .locks = {{.name = "gpu"}, {.name = "ledger"}}}));
+    At(3s, Success(First("two")));
+    At(3s, Success(First("one")));
+    EXPECT_EQ(StatusOf(Second("one")), Status::kPending);
+    EXPECT_EQ(StatusOf(Second("two")), Status::kPending);
+
+    At(4s, Success("plain"));
+    Until(5s);
+
+    EXPECT_EQ(StatusOf("one"), Status::kFailed);
+    EXPECT_THAT(MessageOf(Second("one")),
+                HasSubstr("it waits for concurrency key 'x', which 'two' holds"));
+    EXPECT_EQ(StatusOf("urgent"), Status::kScheduled);
+    EXPECT_EQ(StatusOf(Second("two")), Status::kScheduled);
 }
 
 // Nobody fails for a wait that ends by itself.

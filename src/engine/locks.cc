@@ -247,7 +247,10 @@ Live* Locks::Serve(Lock& lock) {
     LockRequest& request = **first;
     const auto large = std::ranges::find_if(
         request.parts, [](const LockPart& part) { return part.permits > part.lock->permits; });
-    if (large == request.parts.end() && (!Fits(request) || !IsFirst(request))) return nullptr;
+    if (large == request.parts.end() && (!Fits(request) || !IsFirst(request))) {
+        if (request.declared()) stalled_ = request.live;
+        return nullptr;
+    }
     lock.dirty = true;
     Live* live = request.live;
     if (request.declared()) {
