@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <unordered_map>
 #include <utility>
 
@@ -234,6 +235,44 @@ class PartitionCheck {
     std::vector<RecordPut> records_;
 };
 
+// The faults of indexes that the store keeps itself, and the partitions that have some.
+Result<std::set<Partition>> CheckIndexesOf(Store& store, const std::vector<PartitionHead>& heads,
+                                           StoreFaults& out) {
+    std::set<Partition> wrong;
+    auto* indexes = dynamic_cast<ChecksIndexes*>(&store);
+    if (!indexes) return wrong;
+    std::vector<Partition> partitions;
+    for (const PartitionHead& head : heads) partitions.push_back(head.partition);
+    auto faults = indexes->CheckIndexes(partitions);
+    if (!faults) return std::unexpected(faults.error());
+    for (IndexFault& fault : *faults) {
+        wrong.insert(fault.partition);
+        ++out.count;
+        if (out.faults.size() == kFaultsMax) continue;
+        const bool add = fault.mend == IndexFault::Mend::kAdd;
+        out.faults.push_back({.partition = fault.partition,
+                              .text = fault.text,
+                              .remedy = add ? "put it there" : "take it out",
+                              .mend = {},
+                              .index = std::move(fault)});
+    }
+    return wrong;
+}
+
+Result<void> MendIndexesOf(Store& store, const StoreLock& lock,
+                           const std::vector<StoreFault>& faults) {
+    std::map<Partition, std::vector<IndexFault>> by_partition;
+    for (const StoreFault& fault : faults) {
+        if (fault.index) by_partition[fault.partition].push_back(*fault.index);
+    }
+    auto* indexes = dynamic_cast<ChecksIndexes*>(&store);
+    for (const auto& [partition, mends] : by_partition) {
+        auto mended = indexes->MendIndexes(lock.TermOf(partition), mends);
+        if (!mended) return mended;
+    }
+    return {};
+}
+
 }  // namespace
 
 Result<StoreFaults> CheckStore(Store& store, const TransferProgress& progress) {
@@ -241,7 +280,10 @@ Result<StoreFaults> CheckStore(Store& store, const TransferProgress& progress) {
     if (!heads) return std::unexpected(heads.error());
     StoreFaults out;
     std::uint64_t checked = 0;
+    const auto wrong = CheckIndexesOf(store, *heads, out);
+    if (!wrong) return std::unexpected(wrong.error());
     for (const PartitionHead& head : *heads) {
+        if (wrong->contains(head.partition)) continue;
         PartitionCheck check(store, head, out);
         auto read = ReadRows(store, head.partition, [&](Change change) {
             out.rows.Count(change);
@@ -259,9 +301,10 @@ Result<void> RepairStore(Store& store, const std::vector<StoreFault>& faults) {
     if (!heads) return std::unexpected(heads.error());
     const auto lock = StoreLock::Take(store, *heads);
     if (!lock) return std::unexpected(lock.error());
+    if (auto mended = MendIndexesOf(store, **lock, faults); !mended) return mended;
     std::map<Partition, std::uint64_t> sequences;
     for (const StoreFault& fault : faults) {
-        if (!fault.mendable()) continue;
+        if (!fault.mend && fault.last_serial == 0) continue;
         const auto head = std::ranges::find(*heads, fault.partition, &PartitionHead::partition);
         auto batch = std::make_shared<Batch>();
         batch->term = (*lock)->TermOf(fault.partition);

@@ -9,6 +9,7 @@
 #include "archive/store_lock.h"
 #include "archive/tally.h"
 #include "archive/transfer.h"
+#include "store/index_check.h"
 
 namespace takt::internal {
 
@@ -19,8 +20,9 @@ struct StoreFault {
     std::string remedy;
     std::optional<Change> mend;
     Serial last_serial = 0;  // The mend also raises the partition's last serial to this; 0: no.
+    std::optional<IndexFault> index;  // Of an index that the store keeps itself, and mends itself.
 
-    bool mendable() const { return mend.has_value() || last_serial > 0; }
+    bool mendable() const { return mend.has_value() || last_serial > 0 || index.has_value(); }
 };
 
 struct StoreFaults {
@@ -30,7 +32,9 @@ struct StoreFaults {
 };
 constexpr std::size_t kFaultsMax = 1'000;
 
-// With a scheduler at work, what it moves meanwhile may look like a fault.
+// With a scheduler at work, what it moves meanwhile may look like a fault. Of a partition whose indexes
+// are wrong only these are named: what is read by them cannot be trusted, so check again once they are
+// mended.
 Result<StoreFaults> CheckStore(Store& store, const TransferProgress& progress);
 
 // Commits what the faults' remedies say. kConflict while a scheduler leads.

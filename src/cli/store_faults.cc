@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <functional>
+#include <map>
 
 #include "archive/store_check.h"
+#include "archive/store_stats.h"
 #include "base/json.h"
 #include "cli/cli.h"
 #include "cli/output.h"
@@ -63,22 +66,50 @@ void PrintFaults(const StoreFaults& found) {
     }
 }
 
+// Each partition's name; those of partitions that the directory has lost are their numbers.
+std::vector<std::string> NamesIn(const std::string& url) {
+    const auto store = OpenStore(url);
+    auto names = store ? ReadNames(**store) : std::unexpected(store.error());
+    return names ? std::move(*names) : std::vector<std::string>();
+}
+
+void PrintLost(const Salvaged& salvaged, const std::function<std::string(Partition)>& name_of) {
+    std::map<Partition, std::string> tables;
+    for (const SalvagedTable& one : salvaged.tables) {
+        if (one.gaps == 0) continue;
+        std::string& list = tables[one.partition];
+        list += (list.empty() ? "" : ", ") + one.name;
+    }
+    for (const auto& [partition, list] : tables) {
+        const auto known = salvaged.executions_lost.find(partition);
+        std::string least;
+        if (known != salvaged.executions_lost.end()) {
+            least = "; " + std::to_string(known->second) + " executions at least";
+        }
+        std::fprintf(stderr, "takt: lost in namespace %s: what stood in the gaps of %s%s\n",
+                     name_of(partition).c_str(), list.c_str(), least.c_str());
+    }
+}
+
 // Whether nothing was lost.
 Result<bool> RepairFile(const std::string& url) {
     const auto salvaged = SalvageStore(url);
     if (!salvaged) return std::unexpected(salvaged.error());
-    Table table({"TABLE", "ROWS", "GAPS"});
+    const std::vector<std::string> names = NamesIn(url);
+    const auto name_of = [&](Partition partition) {
+        const bool named = partition < names.size() && !names[partition].empty();
+        return named ? names[partition] : "#" + std::to_string(partition);
+    };
+    Table table({"NAMESPACE", "TABLE", "ROWS", "GAPS"});
     for (const SalvagedTable& one : salvaged->tables) {
         if (one.rows == 0 && one.gaps == 0) continue;
-        table.Add({one.name, std::to_string(one.rows),
+        table.Add({name_of(one.partition), one.name, std::to_string(one.rows),
                    Cell(std::to_string(one.gaps), one.gaps > 0 ? Colour::kRed : Colour::kNone)});
     }
     table.Print();
     std::printf("takt.db is made anew; the damaged one is %s\n", salvaged->kept.c_str());
-    if (salvaged->gaps() == 0) return true;
-    std::fprintf(stderr, "takt: what stood in %llu gaps could not be read and is lost\n",
-                 static_cast<unsigned long long>(salvaged->gaps()));
-    return false;
+    PrintLost(*salvaged, name_of);
+    return salvaged->gaps() == 0;
 }
 
 Result<int> RepairRows(const std::string& url, const StoreFaults& found) {
@@ -91,6 +122,23 @@ Result<int> RepairRows(const std::string& url, const StoreFaults& found) {
     std::printf("%td of %llu faults mended\n", mended,
                 static_cast<unsigned long long>(found.count));
     return mended == std::int64_t(found.count) ? kOk : kFailed;
+}
+
+// Indexes first, as often as there are more of their faults than one list of faults has; then the rows,
+// which could not be judged before.
+Result<int> RepairInTurn(const std::string& url, StoreFaults found) {
+    const auto of_index = [](const StoreFault& fault) { return fault.index.has_value(); };
+    while (true) {
+        const bool indexes = std::ranges::any_of(found.faults, of_index);
+        const auto done = RepairRows(url, found);
+        if (!done || !indexes) return done;
+        auto next = FindFaults(url);
+        if (!next) return std::unexpected(next.error());
+        if (next->count == 0) return kOk;
+        PrintFaults(*next);
+        if (next->count >= found.count) return kFailed;  // Something makes them anew.
+        found = std::move(*next);
+    }
 }
 
 // The file first, then the rows that refer to what was lost, or whose faults its damage hid.
@@ -133,7 +181,7 @@ Result<int> RepairGiven(const std::string& url, bool yes) {
         std::printf("nothing to repair\n");
         return kOk;
     }
-    if (yes) return found->in_file ? RepairBoth(url) : RepairRows(url, *found);
+    if (yes) return found->in_file ? RepairBoth(url) : RepairInTurn(url, *found);
     if (found->in_file) {
         std::printf(
             "what can be read would be put into a new takt.db, and the damaged one kept; do "

@@ -155,13 +155,47 @@ class StoreTest(TaktTest):
         mended = self.run_takt("store", "repair", self.store_url, "--yes")
         # What stood there is lost, and that is not well.
         self.assertEqual(mended.returncode, 1)
-        self.assertRegex(mended.stdout, r"live +19\d\d +1")
+        self.assertRegex(mended.stdout, r"default +live +19\d\d +1")
+        self.assertRegex(mended.stderr, r"lost in namespace default: what stood in the gaps of live; \d+ executions")
         self.assertEqual((path.parent / "takt.db.damaged").read_bytes(), pages)
         self.takt("store", "check", self.store_url)
         self.serve(*QUICK)
         self.assertEqual(self.run_takt("get", "n1000").returncode, 3)
         self.takt("get", "n0000")
         self.takt("get", "n1999")
+
+    def test_a_file_that_is_cut_off_gives_what_is_left(self):
+        self.serve(*QUICK)
+        tasks = [{"id": f"n{number:04}", "name": "n", "type": "nobody", "payload": "x" * 3000}
+                 for number in range(2000)]
+        request = urllib.request.Request(f"{self.url}/api/v1/tasks/bulk", json.dumps(tasks).encode(),
+                                         {"Content-Type": "application/json"})
+        with urllib.request.urlopen(request, timeout=30) as answer:
+            self.assertEqual(json.load(answer)["created"], 2000)
+        self.stop()
+        path = pathlib.Path(self.store) / "takt.db"
+        left = path.read_bytes()[:path.stat().st_size // 8192 * 7 // 10 * 8192]
+        path.write_bytes(left)
+        there = {number for number in range(2000)
+                 if any(left[at // 8192 * 8192] == 0x0D for at in self.places(left, b"n%04d" % number))}
+        self.assertGreater(len(there), 1000)
+        checked = self.run_takt("store", "check", self.store_url)
+        self.assertEqual(checked.returncode, 1)
+        self.assertIn("takt.db is damaged: it is cut off", checked.stdout)
+        mended = self.run_takt("store", "repair", self.store_url, "--yes")
+        self.assertEqual(mended.returncode, 1)
+        self.assertRegex(mended.stdout, rf"default +live +{len(there)} ")
+        self.takt("store", "check", self.store_url)
+        self.serve(*QUICK)
+        for number in (min(there), max(there)):
+            self.takt("get", f"n{number:04}")
+
+    @staticmethod
+    def places(text, part):
+        at = text.find(part)
+        while at >= 0:
+            yield at
+            at = text.find(part, at + 1)
 
     def test_purge(self):
         self.serve(*QUICK)

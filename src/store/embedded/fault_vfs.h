@@ -13,4 +13,7 @@ const char* FaultVfs();
 extern std::atomic<int> vfs_write_code;
 extern std::atomic<int> vfs_sync_code;
 
+// Reads of takt.db from this offset on fail, for a page; negative: none does.
+extern std::atomic<long long> vfs_unreadable_at;
+
 }  // namespace takt::internal::embedded

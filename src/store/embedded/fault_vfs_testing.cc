@@ -1,19 +1,33 @@
 // The implementation of fault_vfs.h; a part of the tests, not of the library.
 #include "store/embedded/fault_vfs.h"
+
+#include <string_view>
+
 #include "store/embedded/vfs_layer.h"
 
 namespace takt::internal::embedded {
 
 std::atomic<int> vfs_write_code = 0;
 std::atomic<int> vfs_sync_code = 0;
+std::atomic<long long> vfs_unreadable_at = -1;
 
 namespace {
 
-struct Nothing {};
-using FaultFile = LayeredFile<Nothing>;
+constexpr sqlite3_int64 kFaultPage = 8192;
+
+struct MaybeDatabase {
+    bool database;
+};
+using FaultFile = LayeredFile<MaybeDatabase>;
 
 const sqlite3_io_methods kFaulty = [] {
     sqlite3_io_methods methods = FaultFile::PassAll();
+    methods.xRead = [](sqlite3_file* file, void* bytes, int size, sqlite3_int64 offset) {
+        const sqlite3_int64 at = vfs_unreadable_at;
+        const bool unreadable = at >= 0 && offset < at + kFaultPage && offset + size > at;
+        if (unreadable && FaultFile::Of(file).layer.database) return SQLITE_IOERR_READ;
+        return FaultFile::Pass<&sqlite3_io_methods::xRead>::Call(file, bytes, size, offset);
+    };
     methods.xWrite = [](sqlite3_file* file, const void* bytes, int size, sqlite3_int64 offset) {
         if (const int code = vfs_write_code) return code;
         return FaultFile::Pass<&sqlite3_io_methods::xWrite>::Call(file, bytes, size, offset);
@@ -29,6 +43,7 @@ sqlite3_vfs* real_vfs = nullptr;
 
 int Open(sqlite3_vfs*, const char* name, sqlite3_file* file, int flags, int* flags_out) {
     file->pMethods = nullptr;
+    FaultFile::Of(file).layer.database = name && std::string_view(name).ends_with("/takt.db");
     const int code = real_vfs->xOpen(real_vfs, name, FaultFile::Real(file), flags, flags_out);
     if (code == SQLITE_OK) file->pMethods = &kFaulty;
     return code;

@@ -100,4 +100,16 @@ Result<void> MakePrivateFile(const std::string& path) {
     return {};
 }
 
+Result<void> GiveLike(const std::string& path, const std::string& other) {
+    struct stat found{};
+    // The owner first: a change of it may take rights away.
+    if (stat(other.c_str(), &found) == 0 && chown(path.c_str(), found.st_uid, found.st_gid) == 0 &&
+        chmod(path.c_str(), found.st_mode & 07777) == 0) {
+        return {};
+    }
+    return Fail(ErrorCode::kInvalid,
+                fmt::format("cannot give {} the owner and the rights of {}: {}", path, other,
+                            std::strerror(errno)));
+}
+
 }  // namespace takt::internal::embedded

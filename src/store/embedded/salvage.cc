@@ -6,13 +6,17 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
-#include <limits>
+#include <iterator>
 #include <optional>
+#include <set>
 
 #include "store/embedded/database_file.h"
 #include "store/embedded/lock_file.h"
+#include "store/embedded/page_file.h"
 #include "store/embedded/private_files.h"
 #include "store/embedded/schema.h"
+#include "store/embedded/stray_rows.h"
+#include "store/embedded/table_salvage.h"
 
 namespace takt::internal {
 namespace embedded {
@@ -22,187 +26,33 @@ namespace fs = std::filesystem;
 
 // Enough to see what it is about.
 constexpr int kDamageLinesMax = 20;
-// More than a file has pages that anybody would want to keep.
-constexpr std::uint64_t kGapsMax = 100'000;
-
-using RowId = std::int64_t;
-constexpr RowId kFirst = std::numeric_limits<RowId>::min();
-constexpr RowId kLast = std::numeric_limits<RowId>::max();
-
-// Takes one table from a damaged file to one that has the same table, empty. A page that cannot be
-// read ends a walk through the table; a search for a row beyond it comes to that row by other pages.
-// So it walks, and after each gap searches for where it can go on.
-class TableSalvage {
-  public:
-    TableSalvage(Connection& from, Connection& to, std::string table)
-        : from_(from), to_(to), table_(std::move(table)) {}
-
-    SalvagedTable Run() {
-        if (HasRowIds()) {
-            WalkAll(true);
-            // A damaged row may have led astray; from the other end it does not.
-            if (gaps_ > 0) WalkAll(false);
-            // Between damaged ends neither finds a way; an index knows where rows are.
-            if (gaps_ > 0) WalkIndex();
-        } else if (RowId end = 0; !Walk(end, true, "execution", "chunk")) {
-            ++gaps_;
-            Walk(end, false, "execution", "chunk");
-        }
-        const auto rows = to_.QueryInt("SELECT count(*) FROM " + table_);
-        return {table_, static_cast<std::uint64_t>(rows), gaps_};
-    }
-
-  private:
-    bool HasRowIds() {
-        return to_.QueryInt(fmt::format("SELECT count(*) FROM sqlite_schema WHERE name = '{}' AND "
-                                        "sql LIKE '%WITHOUT ROWID%'",
-                                        table_)) == 0;
-    }
-
-    static void ThrowUnlessDamage(const SqliteError& error) {
-        if (error.code() != SQLITE_CORRUPT && error.code() != SQLITE_NOTADB) throw error;
-    }
-
-    // A row as it is; one that contradicts another, or itself, is left out.
-    void Put(const Row& row, int first_column, bool forward) {
-        const int columns = row.count();
-        if (!put_) {
-            std::string marks = "?";
-            for (int i = first_column + 1; i < columns; ++i) marks += ", ?";
-            put_ = to_.Prepare(fmt::format("INSERT OR IGNORE INTO {} VALUES ({})", table_, marks));
-        }
-        for (int i = first_column; i < columns; ++i) put_->Value(row.Value(i));
-        put_->Run();
-        // On the way back most are there already.
-        if (forward && to_.changes() == 0) ++gaps_;
-    }
-
-    // From `at` on, which it moves behind the last row that it read; whether it came to the end.
-    // A table without row ids is walked by its keys, from an end.
-    bool Walk(RowId& at, bool forward, const char* key = "rowid", const char* second = nullptr) {
-        const char* order = forward ? "ASC" : "DESC";
-        Statement rows = from_.Prepare(
-            second ? fmt::format("SELECT * FROM {} ORDER BY {} {}, {} {}", table_, key, order,
-                                 second, order)
-                   : fmt::format("SELECT rowid, * FROM {} NOT INDEXED WHERE rowid {} ?1 ORDER BY "
-                                 "rowid {}",
-                                 table_, forward ? ">=" : "<=", order));
-        if (!second) rows.Int(at);
-        try {
-            while (rows.Step()) {
-                Put(rows.row(), second ? 0 : 1, forward);
-                if (second) continue;
-                const RowId row = rows.row().Int(0);
-                if (row == (forward ? kLast : kFirst)) return true;
-                at = forward ? std::max(at, row + 1) : std::min(at, row - 1);
-            }
-            return true;
-        } catch (const SqliteError& error) {
-            ThrowUnlessDamage(error);
-            return false;
-        }
-    }
-
-    enum class Seen : std::uint8_t { kRow, kEnd, kDamage };
-
-    // The first row from there on, whose other columns may be damaged.
-    Seen LookAt(RowId at, bool forward, RowId* found = nullptr) {
-        Statement row = from_.Prepare(fmt::format(
-            "SELECT rowid FROM {} NOT INDEXED WHERE rowid {} ?1 ORDER BY rowid {} LIMIT 1", table_,
-            forward ? ">=" : "<=", forward ? "ASC" : "DESC"));
-        row.Int(at);
-        try {
-            if (!row.Step()) return Seen::kEnd;
-            if (found) *found = row.row().Int(0);
-            return Seen::kRow;
-        } catch (const SqliteError& error) {
-            ThrowUnlessDamage(error);
-            return Seen::kDamage;
-        }
-    }
-
-    // The nearest place behind `at` from which the table can be read; nothing if there is none.
-    std::optional<RowId> Beyond(RowId at, bool forward) {
-        const auto room = forward ? std::uint64_t(kLast) - std::uint64_t(at)
-                                  : std::uint64_t(at) - std::uint64_t(kFirst);
-        const auto place = [&](std::uint64_t step) {
-            return static_cast<RowId>(forward ? std::uint64_t(at) + step
-                                              : std::uint64_t(at) - step);
-        };
-        // The row at which the walk ended is there, and only its content cannot be read.
-        if (RowId row = 0; LookAt(at, forward, &row) == Seen::kRow) {
-            if (row == (forward ? kLast : kFirst)) return std::nullopt;
-            return forward ? std::max(at, row) + 1 : std::min(at, row) - 1;
-        }
-        std::uint64_t near = 0;  // Cannot be read from.
-        std::uint64_t far = std::min<std::uint64_t>(1, room);
-        while (LookAt(place(far), forward) == Seen::kDamage) {
-            if (far == room) return std::nullopt;
-            near = far;
-            far = far > room / 2 ? room : far * 2;
-        }
-        while (far - near > 1) {
-            const std::uint64_t middle = near + (far - near) / 2;
-            (LookAt(place(middle), forward) == Seen::kDamage ? near : far) = middle;
-        }
-        if (LookAt(place(far), forward) == Seen::kEnd) return std::nullopt;
-        return place(far);
-    }
-
-    void WalkAll(bool forward) {
-        RowId at = forward ? kFirst : kLast;
-        for (std::uint64_t gaps = 0; gaps < kGapsMax && !Walk(at, forward); ++gaps) {
-            if (forward) ++gaps_;
-            const auto next = Beyond(at, forward);
-            if (!next) return;
-            at = *next;
-        }
-    }
-
-    // By the index that each id or key has; a table without one has no other way in.
-    void WalkIndex() {
-        try {
-            Statement ids = from_.Prepare(
-                fmt::format("SELECT rowid FROM {0} INDEXED BY sqlite_autoindex_{0}_1", table_));
-            while (ids.Step()) TakeRow(ids.row().Int(0));
-        } catch (const SqliteError& error) {
-            if (error.code() != SQLITE_ERROR) ThrowUnlessDamage(error);
-        }
-    }
-
-    void TakeRow(RowId id) {
-        Statement row = from_.Prepare(
-            fmt::format("SELECT rowid, * FROM {} NOT INDEXED WHERE rowid = ?1", table_));
-        row.Int(id);
-        try {
-            if (row.Step()) Put(row.row(), 1, false);
-        } catch (const SqliteError& error) {
-            ThrowUnlessDamage(error);
-        }
-    }
-
-    Connection& from_;
-    Connection& to_;
-    const std::string table_;
-    std::optional<Statement> put_;
-    std::uint64_t gaps_ = 0;
-};
-
 struct SchemaPart {
     std::string name;
     std::string sql;
 };
 
-std::vector<SchemaPart> SchemaOf(Connection& connection, const char* kind) {
-    std::vector<SchemaPart> parts;
+// The tables and indexes that the file lists.
+struct FileSchema {
+    std::vector<SchemaPart> tables;
+    std::vector<SchemaPart> indexes;
+    bool cut = false;  // Not all of the list could be read.
+};
+
+FileSchema ReadSchema(Connection& connection) {
+    FileSchema schema;
     Statement rows = connection.Prepare(
-        fmt::format("SELECT name, sql FROM sqlite_schema WHERE type = '{}' AND sql IS NOT "
-                    "NULL AND name NOT LIKE 'sqlite_%'",
-                    kind));
-    while (rows.Step()) {
-        parts.push_back({std::string(rows.row().Bytes(0)), std::string(rows.row().Bytes(1))});
+        "SELECT type, name, sql FROM sqlite_schema WHERE type IN ('table', 'index') AND sql IS NOT "
+        "NULL AND name NOT LIKE 'sqlite_%'");
+    try {
+        while (rows.Step()) {
+            auto& parts = rows.row().Bytes(0) == "table" ? schema.tables : schema.indexes;
+            parts.push_back({std::string(rows.row().Bytes(1)), std::string(rows.row().Bytes(2))});
+        }
+    } catch (const SqliteError& error) {
+        if (!IsDamage(error) || schema.tables.empty()) throw;
+        schema.cut = true;
     }
-    return parts;
+    return schema;
 }
 
 // A name that nothing has yet.
@@ -212,22 +62,94 @@ std::string FreeName(const std::string& wish) {
     return name;
 }
 
-// Writes the draft; throws SqliteError.
-std::vector<SalvagedTable> WriteDraft(const EmbeddedOptions& options, const std::string& draft) {
+// A connection that reads what there is of a file that is shorter than it should be, or whose list of
+// tables names pages that are gone.
+Connection OpenDamaged(const EmbeddedOptions& options) {
     Connection damaged(DatabasePath(options), SQLITE_OPEN_READWRITE, options.vfs);
-    const auto tables = SchemaOf(damaged, "table");
-    const auto indexes = SchemaOf(damaged, "index");
-    const std::int64_t version = damaged.QueryInt("PRAGMA user_version");
+    damaged.Run("PRAGMA writable_schema = ON");
+    return damaged;
+}
+
+// Makes the tables of the new file, and says which there are. A list with gaps is made whole: each
+// partition that it still names has all its tables.
+std::vector<std::string> MakeTables(Connection& fresh, const FileSchema& schema) {
+    std::vector<std::string> names;
+    if (!schema.cut) {
+        for (const SchemaPart& table : schema.tables) {
+            fresh.Run(table.sql);
+            names.push_back(table.name);
+        }
+        return names;
+    }
+    for (const std::string& step : Migrations()) fresh.Run(step);
+    std::set<Partition> partitions = {kDefaultPartition};
+    for (const SchemaPart& table : schema.tables) partitions.insert(PartitionOfTable(table.name));
+    for (const Partition partition : partitions) {
+        if (partition != kDefaultPartition) fresh.Run(PartitionSql(partition));
+        std::ranges::move(PartitionTables(partition), std::back_inserter(names));
+    }
+    names.emplace_back("terms");
+    return names;
+}
+
+// Row counts of the new file, and gaps of the old one.
+std::vector<SalvagedTable> CountRows(Connection& fresh,
+                                     const std::map<std::string, std::uint64_t>& gaps) {
+    std::vector<SalvagedTable> tables;
+    Statement names = fresh.Prepare("SELECT name FROM sqlite_schema WHERE type = 'table'");
+    while (names.Step()) {
+        const std::string name(names.row().Bytes(0));
+        const Partition partition = PartitionOfTable(name);
+        const auto found = gaps.find(name);
+        tables.push_back(
+            {.name = name.substr(TablePrefix(partition).size()),
+             .partition = partition,
+             .rows = static_cast<std::uint64_t>(fresh.QueryInt("SELECT count(*) FROM " + name)),
+             // Tables whose names were lost too have at least that one.
+             .gaps = found == gaps.end() ? 1 : found->second});
+    }
+    return tables;
+}
+
+// Rows that the walks did not come to. The log is in the file: the connection that read the damaged one
+// is closed.
+void TakeStrays(Connection& fresh, const std::string& path, StrayOptions strays,
+                Salvaged& salvaged) {
+    auto file = PageFile::Open(path);
+    // A header that SQLite could read and that is none: nothing more is to be had from the file.
+    if (!file) return;
+    StrayRows rows(fresh, std::move(strays));
+    rows.Take(*file);
+    salvaged.executions_lost = rows.CountLost();
+}
+
+// Writes the draft; throws SqliteError.
+Salvaged WriteDraft(const EmbeddedOptions& options, const std::string& draft) {
+    std::optional<Connection> damaged = OpenDamaged(options);
+    const FileSchema schema = ReadSchema(*damaged);
+    const std::int64_t version = schema.cut ? static_cast<std::int64_t>(Migrations().size())
+                                            : damaged->QueryInt("PRAGMA user_version");
     Connection fresh(draft, SQLITE_OPEN_READWRITE, options.vfs);
     fresh.Run("PRAGMA page_size = 8192");
     fresh.Run("PRAGMA synchronous = FULL");
     fresh.Run("BEGIN");
-    for (const SchemaPart& table : tables) fresh.Run(table.sql);
-    std::vector<SalvagedTable> salvaged;
-    for (const SchemaPart& table : tables) {
-        salvaged.push_back(TableSalvage(damaged, fresh, table.name).Run());
+    std::map<std::string, std::uint64_t> gaps;
+    StrayOptions strays{.broken = {},
+                        .tables_lost = schema.cut,
+                        .erased = damaged->QueryInt("PRAGMA secure_delete") == 1};
+    for (const std::string& table : MakeTables(fresh, schema)) {
+        gaps[table] = TableSalvage(*damaged, fresh, table).Run();
+        if (gaps[table] > 0) strays.broken.insert(table);
     }
-    for (const SchemaPart& index : indexes) fresh.Run(index.sql);
+    damaged.reset();
+    Salvaged salvaged;
+    if (!strays.broken.empty()) {
+        TakeStrays(fresh, DatabasePath(options), std::move(strays), salvaged);
+    }
+    salvaged.tables = CountRows(fresh, gaps);
+    if (!schema.cut) {
+        for (const SchemaPart& index : schema.indexes) fresh.Run(index.sql);
+    }
     fresh.Run("COMMIT");
     fresh.Run(fmt::format("PRAGMA application_id = {}", kApplicationId));
     fresh.Run(fmt::format("PRAGMA user_version = {}", version));
@@ -273,7 +195,7 @@ Result<std::vector<std::string>> DamageOfEmbedded(const EmbeddedOptions& options
     if (!lock) return std::unexpected(lock.error());
     std::vector<std::string> lines;
     try {
-        Connection connection(DatabasePath(options), SQLITE_OPEN_READWRITE, options.vfs);
+        Connection connection = OpenDamaged(options);
         Statement rows =
             connection.Prepare(fmt::format("PRAGMA integrity_check({})", kDamageLinesMax));
         while (rows.Step()) {
@@ -288,6 +210,12 @@ Result<std::vector<std::string>> DamageOfEmbedded(const EmbeddedOptions& options
     } catch (const SqliteError& error) {
         lines.emplace_back(error.what());
     }
+    // Said by SQLite in many words, or none. By now the log is in the file.
+    const auto file = PageFile::Open(DatabasePath(options));
+    if (file && file->pages() < file->pages_told()) {
+        lines.insert(lines.begin(), fmt::format("it is cut off: {} of its {} pages are there",
+                                                file->pages(), file->pages_told()));
+    }
     return lines;
 }
 
@@ -300,9 +228,13 @@ Result<Salvaged> SalvageEmbedded(const EmbeddedOptions& options) {
     std::error_code ignored;  // If it cannot be removed, it cannot be written either.
     fs::remove(draft, ignored);
     if (auto made = MakePrivateFile(draft); !made) return std::unexpected(made.error());
+    if (auto given = GiveLike(draft, path); !given) {
+        fs::remove(draft, ignored);
+        return std::unexpected(given.error());
+    }
     Salvaged salvaged;
     try {
-        salvaged.tables = WriteDraft(options, draft);
+        salvaged = WriteDraft(options, draft);
     } catch (const SqliteError& error) {
         fs::remove(draft, ignored);
         return Fail(ErrorCode::kInvalid,

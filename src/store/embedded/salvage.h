@@ -1,18 +1,22 @@
-// Salvage: a takt.db with damaged pages is made anew from the rows that can still be read.
+// Salvage: a takt.db that is cut off, or has damaged pages, is made anew from the rows that can still be
+// read.
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
 #include "base/error.h"
+#include "base/id.h"
 #include "store/embedded/options.h"
 
 namespace takt::internal {
 
 struct SalvagedTable {
-    std::string name;
-    std::uint64_t rows = 0;  // Those in the new file.
+    std::string name;         // Without the prefix of its partition.
+    Partition partition = 0;  // Of what belongs to all, the default one.
+    std::uint64_t rows = 0;   // Those in the new file.
     // Stretches that could not be read, at least so many; how many rows they had nobody knows.
     std::uint64_t gaps = 0;
 };
@@ -20,6 +24,8 @@ struct SalvagedTable {
 struct Salvaged {
     std::vector<SalvagedTable> tables;
     std::string kept;  // The damaged file.
+    // Executions that indexes still name and that are gone, by partition: so many are lost at least.
+    std::map<Partition, std::uint64_t> executions_lost;
 
     std::uint64_t gaps() const {
         std::uint64_t all = 0;
@@ -32,9 +38,10 @@ struct Salvaged {
 // read. kConflict while another process uses the directory.
 Result<std::vector<std::string>> DamageOfEmbedded(const EmbeddedOptions& options);
 
-// Makes the file anew, with all indexes; the old one stays beside it under another name. kConflict
-// while another process uses the directory; kInvalid, and nothing is changed, if not even the names
-// of its tables can be read.
+// Makes the file anew, with all indexes, and with the owner and rights of the old one, which stays beside
+// it under another name. Rows are read by the trees of their tables and, where these are broken, from
+// each page that is still there. kConflict while another process uses the directory; kInvalid, and
+// nothing is changed, if not even the names of its first tables can be read.
 Result<Salvaged> SalvageEmbedded(const EmbeddedOptions& options);
 
 }  // namespace takt::internal

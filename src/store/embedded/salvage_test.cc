@@ -1,11 +1,15 @@
-// A disk has damaged pages of takt.db and nobody has a backup: what can be read is kept.
+// A disk has damaged pages of takt.db, or its end is gone, and nobody has a backup: what can be read is
+// kept.
 #include "store/embedded/salvage.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
+#include <set>
 
 #include "store/embedded/store_fixture.h"
 
@@ -41,34 +45,71 @@ class SalvageTest : public EmbeddedStoreTest {
         return {std::istreambuf_iterator<char>(in), {}};
     }
 
-    // Overwrites the page of that kind on which the text stands.
-    void Overwrite(char kind, const std::string& text) {
+    // Overwrites the page of that kind on which the text stands, and says where that was.
+    std::size_t Overwrite(char kind, const std::string& text) {
         std::string bytes = Bytes();
         for (std::size_t at = 0; at < bytes.size(); at += kPage) {
             if (bytes[at] != kind || !bytes.substr(at, kPage).contains(text)) continue;
             std::fill_n(bytes.begin() + static_cast<std::ptrdiff_t>(at), kPage, '\xA5');
             std::ofstream(file_, std::ios::binary | std::ios::trunc) << bytes;
-            return;
+            return at;
         }
-        FAIL() << "no such page has " << text;
+        ADD_FAILURE() << "no such page has " << text;
+        return 0;
+    }
+
+    // Two of them fill a page, so that a few thousand have trees of three levels.
+    static Execution Large(Execution row) {
+        row.payload = Text(std::string(3'500, 'x'));
+        return row;
+    }
+
+    void CutOff(double part) {
+        const auto pages = static_cast<double>(Bytes().size() / kPage);
+        std::filesystem::resize_file(file_, static_cast<std::size_t>(pages * part) * kPage);
+    }
+
+    // The ids that begin so, with five digits, in pages of tables that are left.
+    std::set<std::string> Left(const std::string& prefix) const {
+        const std::string bytes = Bytes();
+        std::set<std::string> left;
+        for (auto at = bytes.find(prefix); at != bytes.npos; at = bytes.find(prefix, at + 1)) {
+            if (bytes[at / kPage * kPage] != kTableLeaf) continue;
+            left.insert(bytes.substr(at, prefix.size() + 5));
+        }
+        return left;
+    }
+
+    std::vector<std::optional<Execution>> FindAll(const std::set<std::string>& ids) {
+        using Rows = std::vector<std::optional<Execution>>;
+        std::vector<ExecutionId> wanted;
+        for (const std::string& id : ids) wanted.emplace_back(id);
+        return *Await<Rows>([&](Done<Rows> done) {
+            store_->FindExecutions(kDefaultPartition, wanted, std::move(done));
+        });
     }
 
     Result<std::vector<std::string>> Damage() { return DamageOfEmbedded(Options()); }
     EmbeddedOptions Options() const { return {.directory = directory_.path()}; }
 
-    bool Has(int number) {
+    bool Has(int number) { return Find(Id(number)).has_value(); }
+
+    std::optional<Execution> Find(const std::string& id, Partition partition = kDefaultPartition) {
         using Rows = std::vector<std::optional<Execution>>;
         const auto rows = Await<Rows>([&](Done<Rows> done) {
-            store_->FindExecutions(kDefaultPartition, {ExecutionId(Id(number))}, std::move(done));
+            store_->FindExecutions(partition, {ExecutionId(id)}, std::move(done));
         });
-        return rows && rows->front().has_value();
+        return rows ? rows->front() : std::nullopt;
     }
 
     std::string file_;
 };
 
-const SalvagedTable& TableOf(const Salvaged& salvaged, const std::string& name) {
-    return *std::ranges::find(salvaged.tables, name, &SalvagedTable::name);
+const SalvagedTable& TableOf(const Salvaged& salvaged, const std::string& name,
+                             Partition partition = kDefaultPartition) {
+    return *std::ranges::find_if(salvaged.tables, [&](const SalvagedTable& table) {
+        return table.name == name && table.partition == partition;
+    });
 }
 
 TEST_F(SalvageTest, RowsOfPagesThatCanBeReadAreKept) {
@@ -106,6 +147,133 @@ TEST_F(SalvageTest, DamagedIndexesCostNothing) {
     EXPECT_EQ(salvaged->gaps(), 0u);
     Open();
     EXPECT_TRUE(Has(500));
+}
+
+// The end of the file is gone, and with it the pages by which its tables are searched.
+TEST_F(SalvageTest, WhatIsLeftOfAFileThatIsCutOffIsKept) {
+    Open();
+    RowMaker make;
+    make.Pass(Duration(60'000));
+    std::vector<Change> rows;
+    constexpr int kEach = 1'500;
+    for (int i = 0; i < kEach; ++i) {
+        const std::string number = std::to_string(10'000 + i);
+        rows.push_back(ExecutionChange{Place::kNone, Place::kHistory,
+                                       Large(Finished(make.OneOff("ended-" + number)))});
+        rows.push_back(
+            ExecutionChange{Place::kNone, Place::kLive, Large(make.OneOff("waiting-" + number))});
+    }
+    ASSERT_TRUE(Commit(1, std::move(rows)));
+    store_.reset();
+    CutOff(0.8);
+    const auto ended_left = Left("ended-");
+    const auto waiting_left = Left("waiting-");
+    ASSERT_GT(ended_left.size(), kEach * 2u / 3);
+    ASSERT_GT(waiting_left.size(), kEach * 2u / 3);
+    EXPECT_FALSE(OpenEmbedded(Options()));
+    EXPECT_THAT(Damage()->front(), testing::HasSubstr("cut off"));
+
+    const auto salvaged = SalvageEmbedded(Options());
+
+    ASSERT_TRUE(salvaged) << salvaged.error().detail;
+    EXPECT_TRUE(Damage()->empty());
+    EXPECT_EQ(TableOf(*salvaged, "history").rows, kRows + ended_left.size());
+    EXPECT_EQ(TableOf(*salvaged, "live").rows, waiting_left.size());
+    EXPECT_GE(TableOf(*salvaged, "live").gaps, 1u);
+    // Of those whose pages are gone, the index pages that are left name some.
+    ASSERT_TRUE(salvaged->executions_lost.contains(kDefaultPartition));
+    EXPECT_LE(salvaged->executions_lost.at(kDefaultPartition),
+              2u * kEach - ended_left.size() - waiting_left.size());
+    Open();
+    for (const auto& row : FindAll(ended_left)) {
+        ASSERT_TRUE(row);
+        ASSERT_EQ(row->payload.view().size(), 3'500u) << row->id.view();
+    }
+    for (const auto& row : FindAll(waiting_left)) {
+        ASSERT_TRUE(row);
+        ASSERT_EQ(row->status, Status::kPending) << row->id.view();
+    }
+}
+
+// A namespace that was made when the file was large already: the top pages of its tables are gone, and
+// pages with its rows are not. Its logs are of a table that has no row ids.
+TEST_F(SalvageTest, RowsOfANamespaceWhoseTablesAreGoneAreKept) {
+    constexpr Partition kOther = 7;
+    Open();
+    const auto term = TakeLead(*store_, {.node = {.node = NodeId("node")}, .partition = kOther});
+    ASSERT_TRUE(term) << term.error().detail;
+    term_ = *term;
+    RowMaker make(kOther);
+    std::vector<std::string> ids;
+    std::vector<Change> rows;
+    for (int i = 0; i < 1'500; ++i) {
+        ids.push_back("other-" + std::to_string(10'000 + i));
+        const Execution row = Large(Finished(make.OneOff(ids.back())));
+        rows.push_back(ExecutionChange{Place::kNone, Place::kHistory, row});
+        // Longer than what of a row stands in its own page.
+        rows.push_back(LogAppend{{.execution = row.id,
+                                  .index = row.serial,
+                                  .attempt = 1,
+                                  .at = make.now(),
+                                  .lines = Text(std::string(5'000, 'l') + "\n")}});
+    }
+    ASSERT_TRUE(Commit(1, std::move(rows)));
+    store_.reset();
+    // The top pages: those of a table that only lead to others.
+    std::string bytes = Bytes();
+    for (std::size_t at = kPage; at < bytes.size(); at += kPage) {
+        if (bytes[at] != 0x05 && bytes[at] != 0x02) continue;
+        std::fill_n(bytes.begin() + static_cast<std::ptrdiff_t>(at), kPage, '\0');
+    }
+    std::ofstream(file_, std::ios::binary | std::ios::trunc) << bytes;
+
+    const auto salvaged = SalvageEmbedded(Options());
+
+    ASSERT_TRUE(salvaged) << salvaged.error().detail;
+    EXPECT_EQ(TableOf(*salvaged, "history", kOther).rows, ids.size());
+    EXPECT_EQ(TableOf(*salvaged, "history").rows, std::uint64_t(kRows));
+    // Pages that lead to others of such a table have a few rows too.
+    EXPECT_GT(TableOf(*salvaged, "logs", kOther).rows, ids.size() * 8 / 10);
+    EXPECT_TRUE(salvaged->executions_lost.empty());
+    Open();
+    EXPECT_TRUE(Find(ids.front(), kOther));
+    EXPECT_TRUE(Find(ids.back(), kOther));
+}
+
+// The disk does not give wrong bytes but none.
+TEST_F(SalvageTest, APageThatTheDiskDoesNotGiveCostsItsRowsAlone) {
+    vfs_unreadable_at = static_cast<long long>(Overwrite(kTableLeaf, Id(1'000)));
+    EmbeddedOptions options = Options();
+    options.vfs = FaultVfs();
+    EXPECT_THAT(DamageOfEmbedded(options)->front(), testing::HasSubstr("unable to get the page"));
+
+    const auto salvaged = SalvageEmbedded(options);
+    vfs_unreadable_at = -1;
+
+    ASSERT_TRUE(salvaged) << salvaged.error().detail;
+    EXPECT_EQ(TableOf(*salvaged, "history").gaps, 1u);
+    EXPECT_GT(TableOf(*salvaged, "history").rows, kRows - 60u);
+    EXPECT_EQ(salvaged->executions_lost.at(kDefaultPartition),
+              kRows - TableOf(*salvaged, "history").rows);
+    Open();
+    EXPECT_FALSE(Has(1'000));
+    EXPECT_TRUE(Has(1'100));
+}
+
+// An operator mends as root what a service of its own user must open afterwards.
+TEST_F(SalvageTest, TheNewFileHasTheOwnerAndTheRightsOfTheOld) {
+    Overwrite(kTableLeaf, Id(500));
+    ASSERT_EQ(chmod(file_.c_str(), 0640), 0);
+    const bool root = geteuid() == 0;
+    if (root) ASSERT_EQ(chown(file_.c_str(), 12'345, 12'346), 0);
+
+    ASSERT_TRUE(SalvageEmbedded(Options()));
+
+    struct stat found{};
+    ASSERT_EQ(stat(file_.c_str(), &found), 0);
+    EXPECT_EQ(found.st_mode & 07777, 0640u);
+    EXPECT_EQ(found.st_uid, root ? 12'345 : geteuid());
+    EXPECT_EQ(found.st_gid, root ? 12'346 : getegid());
 }
 
 // A second damage must not replace what was kept of the first.

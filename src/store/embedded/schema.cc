@@ -4,6 +4,8 @@
 
 #include <array>
 
+#include "base/number.h"
+
 namespace takt::internal::embedded {
 namespace {
 
@@ -152,6 +154,12 @@ std::span<const std::string> Migrations() {
 
 std::string TablePrefix(Partition partition) {
     return partition == kDefaultPartition ? std::string() : fmt::format("p{}_", partition);
+}
+
+Partition PartitionOfTable(std::string_view table) {
+    if (!table.starts_with('p')) return kDefaultPartition;
+    const auto number = ParseNumber<Partition>(table.substr(1, table.find('_') - 1));
+    return number.value_or(kDefaultPartition);
 }
 
 std::string PartitionSql(Partition partition) {

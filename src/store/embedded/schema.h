@@ -3,6 +3,7 @@
 
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/error.h"
@@ -21,6 +22,8 @@ std::span<const std::string> Migrations();
 // Each partition has tables of its own for its rows, so that none walks through another's: those of
 // the default one have no prefix, those of 7 begin with "p7_".
 std::string TablePrefix(Partition partition);
+// The partition whose prefix a table's name has.
+Partition PartitionOfTable(std::string_view table);
 // Makes the tables of another partition than the default one, as they are in the newest version.
 std::string PartitionSql(Partition partition);
 // The names of a partition's tables, with their prefix.

@@ -39,6 +39,7 @@ class Row {
     bool IsNull(int column) const { return sqlite3_column_type(statement_, column) == SQLITE_NULL; }
     // As it is, for a statement of another connection.
     sqlite3_value* Value(int column) const { return sqlite3_column_value(statement_, column); }
+    std::string_view Name(int column) const { return sqlite3_column_name(statement_, column); }
     int count() const { return sqlite3_column_count(statement_); }
 
   private:

@@ -25,6 +25,7 @@ class EmbeddedStoreTest : public testing::Test {
     void TearDown() override {
         vfs_write_code = 0;
         vfs_sync_code = 0;
+        vfs_unreadable_at = -1;
     }
 
     void Open(EmbeddedOptions options = {}) {

@@ -30,6 +30,7 @@ extern const Script kList;
 extern const Script kSettings;
 extern const Script kLog;
 extern const Script kGroupSettings;
+extern const Script kMendIndexes;
 extern const Script kProbe;
 
 // Lua for scripts that read executions: `texts` gives the two strings of one, false for what is not

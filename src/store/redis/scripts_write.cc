@@ -122,6 +122,23 @@ end
 return page[1]
 )");
 
+// KEYS fence, then the sorted set of each entry. ARGV epoch, nonce, then of each entry its score, or ''
+// if it is to go, and the entry. Answers 1, or 0 if the term is over.
+const Script kMendIndexes(R"(
+local row = redis.call('HMGET', KEYS[1], 'epoch', 'nonce')
+if row[1] ~= ARGV[1] or row[2] ~= ARGV[2] then return 0 end
+redis.call('HDEL', KEYS[1], 'open')  -- Allowed when Redis is full, and with it what follows.
+for i = 2, #KEYS do
+  local score, entry = ARGV[2 * i - 1], ARGV[2 * i]
+  if score == '' then
+    redis.call('ZREM', KEYS[i], entry)
+  else
+    redis.call('ZADD', KEYS[i], score, entry)
+  end
+end
+return 1
+)");
+
 // KEYS a hash, a sorted set, a set, a stream and a string, all for this test only. Uses every
 // command that the others use, so that a user who may not is found out at the start and not in the
 // middle of a commit. Begins with a deletion, so that a full server lets it through.

@@ -7,6 +7,7 @@
 #include "store/redis/batch_commands.h"
 #include "store/redis/check.h"
 #include "store/redis/client.h"
+#include "store/redis/index_check.h"
 #include "store/redis/leases.h"
 #include "store/redis/reader.h"
 #include "store/redis/schema.h"
@@ -25,7 +26,7 @@ constexpr std::size_t kBytesMax = 8 << 20;
 // Enough to keep Redis busy while answers travel.
 constexpr std::size_t kPipelineMax = 4;
 
-class RedisStore final : public Store, public CountsRoom {
+class RedisStore final : public Store, public CountsRoom, public ChecksIndexes {
   public:
     RedisStore(std::unique_ptr<Client> client, const Schema& schema)
         : schema_(schema),
@@ -59,6 +60,14 @@ class RedisStore final : public Store, public CountsRoom {
     std::string Describe() const override { return redis::Describe(client_->options()); }
     std::string WhyFull() const override { return check_.WhyFull(); }
     std::optional<StoreRoom> Room() const override { return check_.Room(); }
+
+    Result<std::vector<IndexFault>> CheckIndexes(
+        const std::vector<Partition>& partitions) override {
+        return IndexCheck(*client_, partitions).Run();
+    }
+    Result<void> MendIndexes(const Term& term, const std::vector<IndexFault>& faults) override {
+        return IndexCheck(*client_, {term.partition}).Mend(term, faults);
+    }
 
     void Announce(const NodeRow& node, Duration ttl, Done<void> done) override {
         leases_.Announce(node, ttl, std::move(done));

@@ -1,0 +1,147 @@
+// Somebody's script has deleted keys of ours, or an old backup was put over newer data: rows that no list
+// shows, and lists that show what is not there.
+#include <gmock/gmock.h>
+
+#include "store/index_check.h"
+#include "store/redis/store_fixture.h"
+
+namespace takt::internal::redis {
+namespace {
+
+class RedisIndexCheck : public testing::Test {
+  protected:
+    void SetUp() override {
+        term_ = *Acquire(*store_, "node-a");
+        const Execution live = make_.Fire("report", "waits");
+        const Execution run = make_.Fire("flow", "run");
+        const Execution worked = make_.OneOff("worked");
+        Put({ExecutionChange{Place::kNone, Place::kLive, live},
+             ExecutionChange{Place::kNone, Place::kLive, run},
+             ExecutionChange{Place::kNone, Place::kLive, worked},
+             ExecutionChange{Place::kNone, Place::kLive, make_.Child(run, "part")},
+             ExecutionChange{Place::kNone, Place::kHistory,
+                             conformance::Finished(make_.Child(run, "part-done"))},
+             ExecutionChange{Place::kNone, Place::kHistory,
+                             conformance::Finished(make_.OneOff("came-finished"))},
+             TaskPut{make_.Recurring("report")}, RecordPut{RecordKind::kRun, "run", "progress"}});
+        Put({ExecutionChange{Place::kLive, Place::kHistory,
+                             conformance::Finished(conformance::Scheduled(worked, "w"))}});
+        std::vector<Change> old;
+        for (int i = 0; i < kOld; ++i) {
+            old.push_back(
+                ExecutionChange{Place::kNone, Place::kHistory,
+                                conformance::Finished(make_.OneOff("old" + std::to_string(i)))});
+        }
+        Put(std::move(old));
+        other_ = *Acquire(*store_, "node-a", 7);
+        RowMaker make(7);
+        ASSERT_TRUE(Commit(*store_, other_, 1, Insert(make.OneOff("of-another"))));
+    }
+    void Put(std::vector<Change> changes) {
+        ASSERT_TRUE(Commit(*store_, term_, ++sequence_, std::move(changes)));
+    }
+
+    ChecksIndexes& checks() { return dynamic_cast<ChecksIndexes&>(*store_); }
+    std::vector<IndexFault> Faults() {
+        const auto found = checks().CheckIndexes({0, 7});
+        EXPECT_TRUE(found) << found.error().detail;
+        return found ? *found : std::vector<IndexFault>();
+    }
+    std::vector<std::string> Texts() {
+        std::vector<std::string> texts;
+        for (const IndexFault& fault : Faults()) texts.push_back(fault.text);
+        return texts;
+    }
+    void Mend() {
+        std::map<Partition, std::vector<IndexFault>> faults;
+        for (IndexFault& fault : Faults()) faults[fault.partition].push_back(fault);
+        for (const auto& [partition, of] : faults) {
+            const auto mended = checks().MendIndexes(partition == 0 ? term_ : other_, of);
+            ASSERT_TRUE(mended) << mended.error().detail;
+        }
+    }
+    std::string All(const std::string& key) {
+        std::string all = *server_->Cli({"ZRANGE", "{takt:0}:" + key, "0", "-1", "WITHSCORES"});
+        return all == "\n" ? "" : all;
+    }
+
+    static constexpr int kOld = 900;  // More than are looked at in one call.
+
+    std::unique_ptr<RedisServer> server_ = StartServer();
+    std::unique_ptr<Store> store_ = OpenStoreAt(server_->url());
+    RowMaker make_;
+    Term term_;
+    Term other_;
+    std::uint64_t sequence_ = 0;
+};
+
+TEST_F(RedisIndexCheck, AWholeStoreHasNoFault) {
+    EXPECT_THAT(Texts(), testing::IsEmpty());
+}
+
+// Each set by itself: its rows are found missing, and put where they were.
+TEST_F(RedisIndexCheck, RowsThatASetHasLostAreFoundAndPutThere) {
+    for (const std::string key :
+         {"live", "child:live", "history:success", "child:history:success", "task:report",
+          "child:task:flow", "worker:w", "children:run", "finished", "task_ids", "record_ids"}) {
+        const std::string before = All(key);
+        ASSERT_NE(before, "") << key;
+        ASSERT_TRUE(server_->Cli({"DEL", "{takt:0}:" + key}));
+        EXPECT_THAT(Texts(), testing::Each(testing::EndsWith("is missing from " + key))) << key;
+        EXPECT_THAT(Texts(), testing::Not(testing::IsEmpty())) << key;
+        Mend();
+        EXPECT_EQ(All(key), before) << key;
+        EXPECT_THAT(Texts(), testing::IsEmpty()) << key;
+    }
+}
+
+// The order of retention: one that ended here is in a list, and without it nobody would delete it.
+TEST_F(RedisIndexCheck, WhatRetentionHasLostIsPutInItsOrder) {
+    ASSERT_TRUE(server_->Cli({"DEL", "{takt:0}:ended"}));
+    EXPECT_EQ(Texts(), std::vector<std::string>{"execution worked is missing from finished"});
+    Mend();
+    EXPECT_THAT(All("finished"), testing::HasSubstr(":worked"));
+    EXPECT_THAT(Texts(), testing::IsEmpty());
+}
+
+TEST_F(RedisIndexCheck, MembersWithoutTheirRowAreTakenOut) {
+    ASSERT_TRUE(
+        server_->Cli({"DEL", "{takt:0}:x:waits", "{takt:0}:x:worked", "{takt:0}:s:worked"}));
+    ASSERT_TRUE(server_->Cli({"HDEL", "{takt:0}:tasks", "report"}));
+    ASSERT_TRUE(server_->Cli({"DEL", "{takt:7}:x:of-another"}));
+    const std::string gone = ", which is not there or belongs elsewhere";
+    EXPECT_THAT(Texts(),
+                testing::UnorderedElementsAre("live names execution waits" + gone,
+                                              "task:report names execution waits" + gone,
+                                              "history:success names execution worked" + gone,
+                                              "worker:w names execution worked" + gone,
+                                              "live names execution of-another" + gone,
+                                              "task_ids names task report, which is not there"));
+    Mend();
+    EXPECT_THAT(Texts(), testing::IsEmpty());
+    EXPECT_EQ(List(*store_, {.limit = 1'000})->size(), 2u + kOld);
+}
+
+// An execution that has ended is still among those that live: it would be run again.
+TEST_F(RedisIndexCheck, MembersThatBelongElsewhereAreTakenOut) {
+    const std::string member = All("worker:w").substr(0, 19 + 1 + 6);
+    ASSERT_THAT(member, testing::EndsWith(":worked"));
+    ASSERT_TRUE(server_->Cli({"ZADD", "{takt:0}:live", "0", member}));
+    EXPECT_EQ(Texts(),
+              std::vector<std::string>{"live names execution worked, which is not there or belongs "
+                                       "elsewhere"});
+    Mend();
+    EXPECT_THAT(Texts(), testing::IsEmpty());
+}
+
+TEST_F(RedisIndexCheck, ATermThatHasEndedMendsNothing) {
+    ASSERT_TRUE(server_->Cli({"DEL", "{takt:0}:live"}));
+    const auto faults = Faults();
+    ASSERT_FALSE(faults.empty());
+    ASSERT_TRUE(Acquire(*store_, "node-a"));
+    EXPECT_EQ(Code(checks().MendIndexes(term_, faults)), "fenced");
+    EXPECT_EQ(All("live"), "");
+}
+
+}  // namespace
+}  // namespace takt::internal::redis
