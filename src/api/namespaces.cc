@@ -178,6 +178,7 @@ Decided DecideNew(NamespaceRow row, const Directory& directory) {
     row.number = *number;
     // Versions only rise, so that it is nobody else's.
     row.id = directory.version + 1;
+    row.epoch_floor = directory.epoch_floor;
     return row;
 }
 

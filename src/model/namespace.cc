@@ -102,6 +102,7 @@ std::string EncodeNamespace(const NamespaceRow& row) {
     std::string out;
     JsonWriter json(out);
     json.BeginObject().Field("number", row.number).Field("id", row.id);
+    json.Field("epoch_floor", row.epoch_floor);
     json.Field("state", Name(row.state)).Field("created_at", row.created_at);
     const Quotas& quotas = row.quotas;
     json.Key("quotas").BeginObject().Field("executions_waiting", quotas.executions_waiting);
@@ -133,7 +134,8 @@ Result<NamespaceRow> DecodeNamespace(std::string_view name, std::string_view val
     if (!number || *number < 0 || *number > int{kNamespaceNumberMax}) return broken();
     NamespaceRow row{.name = std::string(name),
                      .number = static_cast<Partition>(*number),
-                     .id = Count(object, "id")};
+                     .id = Count(object, "id"),
+                     .epoch_floor = Count(object, "epoch_floor")};
     std::string scratch;
     JsonView::Members members(object);
     while (members.Next()) {
@@ -160,6 +162,9 @@ Directory ReadDirectory(const std::vector<SettingPut>& settings) {
         const std::string_view value = setting.value;
         if (key == kDirectoryVersionKey) {
             std::from_chars(value.data(), value.data() + value.size(), directory.version);
+        }
+        if (key == kDirectoryEpochKey) {
+            std::from_chars(value.data(), value.data() + value.size(), directory.epoch_floor);
         }
         if (!key.starts_with(kNamespacePrefix)) continue;
         const std::string_view name = key.substr(kNamespacePrefix.size());

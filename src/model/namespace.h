@@ -28,6 +28,8 @@ constexpr unsigned kNamespaceNumberMax = 255;
 constexpr std::string_view kDirectoryPrefix = "namespaces";  // Of both below.
 constexpr std::string_view kNamespacePrefix = "namespaces/";
 constexpr std::string_view kDirectoryVersionKey = "namespaces.version";
+// The highest epoch of any namespace that was deleted.
+constexpr std::string_view kDirectoryEpochKey = "namespaces.epoch";
 // In a namespace's own partition, once everything in it has ended: the id of the namespace that this
 // was. From then on its rows may be dropped.
 constexpr std::string_view kNamespaceEmptyKey = "namespace.empty";
@@ -66,6 +68,9 @@ struct NamespaceRow {
     std::string name;
     Partition number = 0;
     std::uint64_t id = 0;  // Of this one: another of the same name, made later, has another.
+    // Its terms are above those of all that were deleted before it was made, one of the same name among
+    // them. Not above those of its neighbours: a worker of one must not raise the epochs of others.
+    std::uint64_t epoch_floor = 0;
     NamespaceState state = NamespaceState::kActive;
     Time created_at{};
     Quotas quotas;
@@ -82,6 +87,7 @@ Result<NamespaceRow> DecodeNamespace(std::string_view name, std::string_view val
 
 struct Directory {
     std::uint64_t version = 0;
+    std::uint64_t epoch_floor = 0;  // Of a namespace that is made now.
     // By name; `default` only if it was ever changed.
     std::map<std::string, NamespaceRow, std::less<>> rows;
 };

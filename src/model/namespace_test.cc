@@ -23,6 +23,7 @@ TEST(Namespace, IsReadAsItWasWritten) {
         .name = "billing",
         .number = 255,
         .id = 41,
+        .epoch_floor = 7,
         .state = NamespaceState::kDeleting,
         .created_at = Time(1'700'000'000'123ms),
         .quotas = {.executions_waiting = 10,

@@ -72,9 +72,6 @@ void Leadership::OnStanding(const Standing& standing) {
     NoteTrouble(presence_trouble_.empty() ? acquire_trouble_ : presence_trouble_);
     if (standing.read_at <= resigned_at_) return;
     row_ = standing.row;
-    // A namespace that is made again may have another number, and its lock tokens, which begin with
-    // the epoch, must rise all the same. So an epoch is above those of all partitions.
-    epoch_floor_ = std::max(epoch_floor_, standing.epoch_max);
     if (term_) return OnOwnRow(standing);
     FollowLeader(standing);
     if (standing.campaign) CampaignIn(*standing.campaign);

@@ -19,12 +19,24 @@ TEST_F(LeadershipTest, ATermIsTrustedFromBeforeTheAnnouncementForTheTtlLessTheMa
     EXPECT_FALSE(leadership->trusted()) << "10 s of ttl, 1 s of margin, 2 s already gone";
 }
 
-// A namespace was deleted and is made again under another number. Whoever kept the highest lock token
-// of the first must not take those of the second for old ones.
-TEST_F(LeadershipTest, AnEpochIsAboveThoseOfAllPartitions) {
+// A worker of another namespace has claimed to have seen a late term there: that is nothing to this one.
+TEST_F(LeadershipTest, TermsOfOtherPartitionsDoNotRaiseTheEpoch) {
     Start();
     Announced();
     Read({RowOf("b", {0, 3, 0}), RowOf("b", {5, 41, 0})});
+    runtime.Pass(1ms);
+
+    ASSERT_EQ(store.acquires.size(), 1u);
+    EXPECT_LE(store.acquires.front().first.epoch_floor, 3u);
+}
+
+// A namespace was deleted and is made again under another number. Whoever kept the highest lock token
+// of the first must not take those of the second for old ones.
+TEST_F(LeadershipTest, AnEpochIsAboveTheFloorOfItsNamespace) {
+    Start();
+    leadership->NoteEpoch(41);
+    Announced();
+    Read({RowOf("b", {0, 3, 0})});
     runtime.Pass(1ms);
 
     ASSERT_EQ(store.acquires.size(), 1u);

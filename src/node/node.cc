@@ -59,6 +59,7 @@ Node::Node(Runtime& runtime, Store& store, NodeConfig config, const RandomSeed& 
       backlog_share_(commons_->backlog_bytes),
       live_share_(commons_->live),
       home_(runtime) {
+    leadership_.NoteEpoch(config_.leadership.epoch_floor);
     Publish();
 }
 

@@ -221,11 +221,7 @@ ShareView Presence::View() const {
 
 void Presence::TellAll(Steady began) {
     std::map<Partition, const LeaderRow*> rows;
-    std::uint64_t epoch_max = 0;
-    for (const LeaderRow& row : rows_) {
-        rows[row.partition] = &row;
-        epoch_max = std::max(epoch_max, row.epoch);
-    }
+    for (const LeaderRow& row : rows_) rows[row.partition] = &row;
     bool open = false;
     for (auto& [partition, place] : places_) {
         open |= NoteSeat(place, rows.contains(partition) ? rows[partition] : nullptr);
@@ -240,7 +236,7 @@ void Presence::TellAll(Steady began) {
     const auto over = PlanHandOver(view, config_.shares, handed_over_);
     if (over) handed_over_ = view.now;
     for (const auto& [partition, place] : places_) {
-        Standing standing{.epoch_max = epoch_max, .read_at = began, .trouble = trouble()};
+        Standing standing{.read_at = began, .trouble = trouble()};
         if (rows.contains(partition)) standing.row = *rows[partition];
         if (const auto found = plan.find(partition); found != plan.end()) {
             standing.campaign = found->second;

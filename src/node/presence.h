@@ -41,7 +41,6 @@ struct PresenceConfig {
 // Where a partition stands, by the last read.
 struct Standing {
     std::optional<LeaderRow> row;      // Its last term.
-    std::uint64_t epoch_max = 0;       // The highest of any partition, also of those that are gone.
     Steady read_at{};                  // When the read began. 0: there was none, only trouble.
     std::optional<Duration> campaign;  // After which time the node may go for it; nothing: not now.
     NodeId hand_over;                  // To whom its leader should hand it over; empty: to nobody.

@@ -31,8 +31,9 @@ void Dissolution::GoOn(const Directory& directory, const std::shared_ptr<Realm>&
             Launch(EndAll(realm, home, row, directory.version));
         } else if (Leads(*home)) {
             busy_.insert(name);
-            Launch(row.state == NamespaceState::kEmpty ? Drop(home, row, directory.version)
-                                                       : NoteEmpty(home, row, directory.version));
+            Launch(row.state == NamespaceState::kEmpty
+                       ? Drop(home, row, directory.version, directory.epoch_floor)
+                       : NoteEmpty(home, row, directory.version));
         }
     }
 }
@@ -82,11 +83,11 @@ Flow<> Dissolution::EndAll(std::shared_ptr<Realm> realm, std::shared_ptr<Realm> 
     busy_.erase(row.name);
 }
 
-Flow<bool> Dissolution::Swap(Realm& home, std::uint64_t version, SettingPut put) {
+Flow<bool> Dissolution::Swap(Realm& home, std::uint64_t version, std::vector<SettingPut> puts) {
     SwapSettings swap{.guard = Text(kDirectoryVersionKey),
                       .expected = Text(std::to_string(version)),
                       .next = Text(std::to_string(version + 1))};
-    swap.puts.push_back(std::move(put));
+    swap.puts = std::move(puts);
     co_return (co_await Ask(home, std::move(swap))).has_value();
 }
 
@@ -97,27 +98,34 @@ Flow<> Dissolution::NoteEmpty(std::shared_ptr<Realm> home, NamespaceRow row,
     });
     if (told && !told->empty() && told->front().value.view() == std::to_string(row.id)) {
         row.state = NamespaceState::kEmpty;
-        if (co_await Swap(*home, version, SettingOf(row))) on_change_();
+        if (co_await Swap(*home, version, {SettingOf(row)})) on_change_();
     }
     busy_.erase(row.name);
 }
 
-// Whether nobody leads the partition.
-Flow<bool> Dissolution::IsLetGo(Partition partition) {
+// That of the partition's last term; nothing while somebody leads it, or may.
+Flow<std::optional<std::uint64_t>> Dissolution::LastEpoch(Partition partition) {
     const auto leaders = co_await home_.Wait<Result<std::vector<LeaderRow>>>(
         [&](auto done) { store_.Leaders(std::move(done)); });
-    co_return leaders&& std::ranges::none_of(
-        *leaders, [&](const LeaderRow& row) { return row.partition == partition && row.leads(); });
+    if (!leaders) co_return std::nullopt;
+    const auto row = std::ranges::find(*leaders, partition, &LeaderRow::partition);
+    if (row == leaders->end()) co_return 0;
+    if (row->leads()) co_return std::nullopt;
+    co_return row->epoch;
 }
 
-Flow<> Dissolution::Drop(std::shared_ptr<Realm> home, NamespaceRow row, std::uint64_t version) {
-    if (co_await IsLetGo(row.number)) {
+Flow<> Dissolution::Drop(std::shared_ptr<Realm> home, NamespaceRow row, std::uint64_t version,
+                         std::uint64_t epoch_floor) {
+    if (const auto epoch = co_await LastEpoch(row.number)) {
+        const std::string floor = std::to_string(std::max(*epoch, epoch_floor));
         const auto dropped = co_await home_.Wait<Result<void>>(
             [&](auto done) { store_.DropPartition(row.number, std::move(done)); });
         if (!dropped) {
             Log(LogLevel::kWarning, "namespaces", "the rows of a namespace cannot be deleted yet",
                 {{"namespace", row.name}, {"error", dropped.error().detail}});
-        } else if (co_await Swap(*home, version, {SettingOf(row).key, Text()})) {
+        } else if (co_await Swap(
+                       *home, version,
+                       {{SettingOf(row).key, Text()}, {Text(kDirectoryEpochKey), Text(floor)}})) {
             Log(LogLevel::kInfo, "namespaces", "deleted a namespace", {{"namespace", row.name}});
             on_change_();
         }

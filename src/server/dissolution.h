@@ -11,8 +11,10 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "base/flow.h"
 #include "model/namespace.h"
@@ -38,10 +40,12 @@ class Dissolution {
     Flow<bool> DeleteTasks(Realm& realm);
     Flow<bool> CancelExecutions(Realm& realm);
     Flow<> NoteEmpty(std::shared_ptr<Realm> home, NamespaceRow row, std::uint64_t version);
-    Flow<> Drop(std::shared_ptr<Realm> home, NamespaceRow row, std::uint64_t version);
-    Flow<bool> IsLetGo(Partition partition);
+    // `epoch_floor` is the directory's.
+    Flow<> Drop(std::shared_ptr<Realm> home, NamespaceRow row, std::uint64_t version,
+                std::uint64_t epoch_floor);
+    Flow<std::optional<std::uint64_t>> LastEpoch(Partition partition);
     Flow<Result<Answer>> Ask(Realm& realm, Input input);
-    Flow<bool> Swap(Realm& home, std::uint64_t version, SettingPut put);
+    Flow<bool> Swap(Realm& home, std::uint64_t version, std::vector<SettingPut> puts);
 
     Store& store_;
     const std::function<void()> on_change_;

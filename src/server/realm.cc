@@ -52,7 +52,9 @@ Configure ConfigureOf(const EngineConfig& config) {
 
 NodeConfig NodeConfigOf(const RealmGround& ground, const NamespaceRow& row) {
     const Config& config = ground.config;
-    return {.leadership = {.partition = row.number, .name = Text(row.name)},
+    return {.leadership = {.partition = row.number,
+                           .name = Text(row.name),
+                           .epoch_floor = row.epoch_floor},
             .engine = EngineConfigOf(config.engine, row),
             .commons = ground.commons,
             .stop_deadline = config.scheduler.stop_deadline,

@@ -163,6 +163,24 @@ class NamespacesTest(TaktTest):
         self.submit("billing", "waits")
         self.assertEqual(self.status("billing", "waits")["status"], "pending")
 
+    # Whoever guards a resource keeps the highest token of a lock, and knows nothing of deletions.
+    def test_tokens_of_a_namespace_that_is_made_again_rise(self):
+        def token():
+            return int(self.takt("-n", "billing", "lock", "ledger", "--", "sh", "-c", "echo $TAKT_LOCK_TOKEN"))
+
+        self.serve_as("a")
+        self.takt("namespaces", "create", "billing")
+        for _ in range(2):
+            token()
+            self.stop()
+            self.serve_as("a")
+        before = token()
+        self.takt("namespaces", "delete", "billing", "--yes")
+        until(lambda: "billing" not in self.spaces(), "the namespace is gone")
+        self.takt("namespaces", "create", "another")  # It gets the number that is free.
+        self.takt("namespaces", "create", "billing")
+        self.assertGreater(token(), before)
+
 
 if __name__ == "__main__":
     unittest.main()
