@@ -38,6 +38,10 @@ constexpr RouteQuery kIdempotencyKey = {
     "1 to 255 bytes of the caller's choice, in place of ids: the same request with the same key is "
     "done once, and answered again."};
 
+// The header of a change that is made only to what was read before.
+constexpr RouteQuery kIfMatch = {
+    "If-Match", "The ETag of the version that is to be changed; 412 if it is another one by now."};
+
 struct Route {
     HttpMethod method{};
     std::string_view path;  // "/api/v1/tasks/{id}"; a name in braces matches one segment.

@@ -19,10 +19,15 @@ constexpr CountRange kFireCount = {1, 1000, 10};
 void PauseOrResume(Call call, bool paused) {
     auto id = PathId<TaskId>(call);
     if (!id) return;
+    const auto condition = ReadIfMatch(call.request());
+    if (!condition) return call.RefuseRequest(condition.error());
     Node& node = call.services().node;
-    PauseTask pause{.task = std::move(*id), .paused = paused, .by = ActOf(call)};
+    PauseTask pause{.task = std::move(*id),
+                    .paused = paused,
+                    .if_version = condition->version,
+                    .by = ActOf(call)};
     node.Ask(std::move(pause), [call = std::move(call)](Result<Answer> answer) mutable {
-        if (!answer) return call.RefuseAnswer(answer.error());
+        if (!answer) return RefuseChange(call, answer.error());
         SendTask(call, answer->task, 200);
     });
 }
@@ -205,6 +210,7 @@ void AddTaskActionRoutes(std::vector<Route>& routes) {
                       .handler = [](Call call) { PauseOrResume(std::move(call), true); },
                       .tag = "tasks",
                       .summary = "Stop the fires of a recurring task",
+                      .headers = {kIfMatch},
                       .gives = "Task"});
     routes.push_back({.method = HttpMethod::kPost,
                       .path = "/api/v1/tasks/{id}/resume",
@@ -213,6 +219,7 @@ void AddTaskActionRoutes(std::vector<Route>& routes) {
                       .handler = [](Call call) { PauseOrResume(std::move(call), false); },
                       .tag = "tasks",
                       .summary = "Resume the fires of a recurring task",
+                      .headers = {kIfMatch},
                       .gives = "Task"});
     routes.push_back({.method = HttpMethod::kPost,
                       .path = "/api/v1/tasks/{id}/trigger",

@@ -186,6 +186,7 @@ void AddTaskRoutes(std::vector<Route>& routes) {
                       .handler = PutTaskWhole,
                       .tag = "tasks",
                       .summary = "Create or replace a task; If-Match and If-None-Match are obeyed",
+                      .headers = {kIfMatch},
                       .takes = "TaskRequest",
                       .gives = "Task",
                       .also = 201});
@@ -196,6 +197,7 @@ void AddTaskRoutes(std::vector<Route>& routes) {
                       .handler = Flowing(PatchTask),
                       .tag = "tasks",
                       .summary = "Change fields of a recurring task; null is the default",
+                      .headers = {kIfMatch},
                       .takes = "TaskChange",
                       .gives = "Task"});
     routes.push_back({.method = HttpMethod::kDelete,
@@ -208,6 +210,7 @@ void AddTaskRoutes(std::vector<Route>& routes) {
                       .query = {{"runs",
                                  "What becomes of its runs that have not begun: cancel (unless "
                                  "given), or keep: they run, in the order of its mode."}},
+                      .headers = {kIfMatch},
                       .gives = "Task"});
 }
 

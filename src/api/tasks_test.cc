@@ -156,6 +156,18 @@ TEST(Tasks, ChangeOfAnOldVersionIsRefused) {
         scheduler.Patch("/api/v1/tasks/nightly", R"({"priority": 1})", {{"If-Match", "\"1\""}});
     EXPECT_EQ(late.status, 412) << late.body;
     EXPECT_EQ(scheduler.Delete("/api/v1/tasks/nightly", {{"If-Match", "\"1\""}}).status, 412);
+    for (const char* action : {"/pause", "/resume"}) {
+        const Answered old = scheduler.Post(std::string("/api/v1/tasks/nightly") + action, {},
+                                            {{"If-Match", "\"1\""}});
+        EXPECT_EQ(old.status, 412) << action << old.body;
+        EXPECT_EQ(old.Text("field"), "If-Match") << old.body;
+    }
+    const Answered paused =
+        scheduler.Post("/api/v1/tasks/nightly/pause", {}, {{"If-Match", "\"2\""}});
+    EXPECT_EQ(paused.status, 200) << paused.body;
+    EXPECT_EQ(paused.Header("ETag"), "\"3\"");
+    EXPECT_EQ(scheduler.Post("/api/v1/tasks/nightly/pause", {}, {{"If-Match", "new"}}).status, 400);
+    EXPECT_EQ(scheduler.Post("/api/v1/tasks/nightly/resume", {}, {{"If-Match", "*"}}).status, 200);
 
     const Answered read = scheduler.Get("/api/v1/tasks/nightly");
     EXPECT_EQ(scheduler.Put("/api/v1/tasks/nightly", read.body).status, 200) << "sent back as read";

@@ -195,6 +195,10 @@ void Engine::EmitChange(const Task& task, std::string_view what) {
 void Engine::On(PauseTask& pause) {
     const auto found = tasks_.find(pause.task.text());
     if (found == tasks_.end()) return draft_.Reply(pause.request, NoSuchTask(pause.task));
+    const std::uint32_t version = found->second->row.task->version;
+    if (pause.if_version != 0 && version != pause.if_version) {
+        return draft_.Reply(pause.request, WrongVersion(pause.task, version));
+    }
     PauseFor(pause.by, *found->second, pause.paused);
     EmitChange(*found->second->row.task, pause.paused ? "paused" : "resumed");
     draft_.Reply(pause.request, Answer{.task = found->second->row});

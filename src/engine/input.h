@@ -97,11 +97,12 @@ struct DeleteTask {
     ActPtr by = {};
 };
 
-// Stops or resumes the fires of a recurring task. Replies with the task; kNotFound.
+// Stops or resumes the fires of a recurring task. Replies with the task; kNotFound, kConflict.
 struct PauseTask {
     RequestId request = 0;
     TaskId task;
     bool paused = false;
+    std::uint32_t if_version = 0;
     ActPtr by = {};
 };
 
