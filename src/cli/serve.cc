@@ -137,9 +137,27 @@ void AddLines(Checkup& checkup, const std::string& part, std::string_view detail
     }
 }
 
+// Whether both would have the same port of the same machine.
+bool Meet(const std::string& one, const std::string& other) {
+    const auto a = ParseHealthListen(one);
+    const auto b = ParseHealthListen(other);
+    if (!a || !b || a->port == 0 || a->port != b->port) return false;
+    const auto any = [](const std::string& host) { return host == "0.0.0.0" || host == "::"; };
+    return a->host == b->host || any(a->host) || any(b->host);
+}
+
 // The port at which the worker of this process is asked how it is.
-void TryHealth(const ServeOptions& options, const std::string& listen, Checkup& checkup) {
+void TryHealth(const ServeOptions& options, const Config& config, Checkup& checkup) {
+    const std::string& listen = config.worker.health_listen;
     if (!options.with_worker || listen.empty()) return;
+    // The scheduler does not listen yet, so that the port is free for both, one after the other.
+    if (Meet(listen, config.server.listen)) {
+        checkup.Bad("worker health",
+                    "worker.health_listen " + listen + " is the port of server.listen " +
+                        config.server.listen,
+                    "choose another worker.health_listen");
+        return;
+    }
     boost::asio::io_context loop;
     const auto health = ServeWorkerHealth(loop, listen, [] { return WorkerRuntimeStatus(); });
     if (health) {
@@ -171,7 +189,7 @@ int CheckServe(const ServeOptions& options) {
         AddLines(checkup, "worker", worker.error().detail,
                  "docs/cli.md, \"What a worker runs tasks with\"");
     } else {
-        TryHealth(options, config->worker.health_listen, checkup);
+        TryHealth(options, *config, checkup);
     }
     if (auto logging = StartLogging(config->log); !logging) {
         checkup.Bad("log", logging.error().detail, "docs/logs.md");

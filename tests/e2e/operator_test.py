@@ -154,6 +154,13 @@ class Mistakes(TaktTest):
                               "127.0.0.1:0", "--set", "worker.health_listen=9090")
         self.assertEqual(ended.returncode, 1)
         self.assertRegex(ended.stdout, r"bad +worker .*health_listen")
+        with socket.create_server(("127.0.0.1", 0)) as taken:
+            port = taken.getsockname()[1]
+        for host in ("127.0.0.1", "0.0.0.0"):
+            ended = self.run_takt("serve", "--check", "--with-worker", "--demo", "--store", self.store_url, "--listen",
+                                  f"127.0.0.1:{port}", "--set", f"worker.health_listen={host}:{port}")
+            self.assertEqual(ended.returncode, 1, ended.stdout)
+            self.assertRegex(ended.stdout, r"bad +worker health .*is the port of server.listen")
 
     def test_serve_check_tries_all_that_a_start_would(self):
         self.use_redis()
