@@ -42,10 +42,10 @@ void GetMetrics(Call call) {
     });
 }
 
-MeterExtras ExtrasOf(Services& services) {
+MeterExtras ExtrasOf(Services& services, const std::optional<StoreRoom>& room) {
     MeterExtras extras;
     extras.event_watchers = services.events.watchers();
-    if (const std::optional<StoreRoom> room = RoomOf(services.store)) {
+    if (room) {
         extras.store_bytes = room->bytes;
         extras.store_bytes_max = room->bytes_max;
     }
@@ -68,15 +68,16 @@ MeterExtras ExtrasOf(Services& services) {
     return extras;
 }
 
-auto AskReading(const Call& call, const std::shared_ptr<Services>& realm) {
-    return Answered<MeterReading>(call, [realm](auto done) {
-        realm->node.Look([realm, done = std::move(done)](const Engine* engine) mutable {
+auto AskReading(const Call& call, const std::shared_ptr<Services>& realm,
+                const std::optional<StoreRoom>& room) {
+    return Answered<MeterReading>(call, [realm, room](auto done) {
+        realm->node.Look([realm, room, done = std::move(done)](const Engine* engine) mutable {
             const Instant now = ReadClocks();
             if (engine) realm->meters.Sample(*engine, now.steady);
             done(MeterReading{.meters = &realm->meters,
                               .view = ViewOf(engine, now),
                               .status = realm->node.status(),
-                              .extras = ExtrasOf(*realm)});
+                              .extras = ExtrasOf(*realm, room)});
         });
     });
 }
@@ -92,8 +93,10 @@ Flow<> GetPrometheus(Call call) {
     for (const auto& [name, realm] : call.services().gate->realms) {
         if (call.who().May(Permission::kViewer, name)) realms.push_back(realm);
     }
+    // One store has all namespaces, and an embedded one looks at its files to tell.
+    const std::optional<StoreRoom> room = RoomOf(call.services().store);
     std::vector<MeterReading> readings;
-    for (const auto& realm : realms) readings.push_back(co_await AskReading(call, realm));
+    for (const auto& realm : realms) readings.push_back(co_await AskReading(call, realm, room));
     if (readings.empty()) {
         co_return call.RefuseAnswer({ErrorCode::kNotFound, "the namespace is gone", ""});
     }

@@ -1,5 +1,7 @@
 #include "definitions/yaml_text.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <array>
 #include <cctype>
@@ -12,6 +14,31 @@ namespace {
 
 using Kind = JsonView::Kind;
 
+// Characters that some version of YAML takes for the end of a line, or lets stand nowhere, in UTF-8: DEL,
+// the controls from U+0080 on with U+0085 among them, U+2028, U+2029, U+FEFF, U+FFFE and U+FFFF.
+// The length of the one at the front, and its number; 0 if there is none.
+struct Breaking {
+    std::size_t size = 0;
+    unsigned code = 0;
+};
+Breaking BreakingAt(std::string_view text) {
+    const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+    if (byte(0) == 0x7f) return {1, 0x7f};
+    if (text.size() >= 2 && byte(0) == 0xc2 && byte(1) < 0xa0) return {2, byte(1)};
+    if (text.size() < 3) return {};
+    const unsigned code = (byte(0) & 0xfu) << 12 | (byte(1) & 0x3fu) << 6 | (byte(2) & 0x3fu);
+    const bool breaks = byte(0) >= 0xe0 && byte(0) < 0xf0 &&
+                        (code == 0x2028 || code == 0x2029 || code == 0xfeff || code >= 0xfffe);
+    return breaks ? Breaking{3, code} : Breaking{};
+}
+
+bool HasBreaking(std::string_view text) {
+    for (; !text.empty(); text.remove_prefix(1)) {
+        if (BreakingAt(text).size > 0) return true;
+    }
+    return false;
+}
+
 bool IsPlainCharacter(unsigned char c) {
     return std::isalnum(c) || c == '_' || c == '-' || c == '.' || c == '/' || c == ' ' || c >= 0x80;
 }
@@ -21,7 +48,7 @@ bool IsPlainCharacter(unsigned char c) {
 bool IsPlain(std::string_view text) {
     static constexpr std::array<std::string_view, 12> kWords = {
         "null", "true", "false", "yes", "no", "on", "off", "y", "n", "nan", "inf", "~"};
-    if (text.empty() || text.size() > 200) return false;
+    if (text.empty() || text.size() > 200 || HasBreaking(text)) return false;
     const bool begins = std::isalpha(static_cast<unsigned char>(text.front())) ||
                         static_cast<unsigned char>(text.front()) >= 0x80;
     if (!begins || text.back() == ' ') return false;
@@ -40,11 +67,9 @@ bool IsBlock(std::string_view text) {
         return false;
     }
     // One newline at the end, or none; more would need another sign.
-    if (text.ends_with("\n\n")) return false;
-    return std::ranges::all_of(text, [](char c) {
-        const auto code = static_cast<unsigned char>(c);
-        return c == '\n' || (code >= 0x20 && code != 0x7f);
-    });
+    if (text.ends_with("\n\n") || HasBreaking(text)) return false;
+    return std::ranges::all_of(
+        text, [](char c) { return c == '\n' || static_cast<unsigned char>(c) >= 0x20; });
 }
 
 class YamlPrinter {
@@ -133,8 +158,18 @@ class YamlPrinter {
     void Quoted(std::string_view text) {
         if (IsPlain(text)) {
             out += text;
-        } else {
-            AppendJsonString(out, text);
+            return;
+        }
+        std::string json;
+        AppendJsonString(json, text);
+        for (std::string_view rest = json; !rest.empty();) {
+            const Breaking found = BreakingAt(rest);
+            if (found.size > 0) {
+                out += fmt::format("\\u{:04x}", found.code);
+            } else {
+                out += rest.front();
+            }
+            rest.remove_prefix(std::max<std::size_t>(found.size, 1));
         }
     }
 };

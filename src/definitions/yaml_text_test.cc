@@ -45,5 +45,20 @@ TEST(YamlTextTest, ComesBackLetterByLetter) {
     }
 }
 
+// Some versions of YAML end a line at U+0085, U+2028 and U+2029, and refuse the other controls.
+TEST(YamlTextTest, WhatWouldEndALineIsSpelledOut) {
+    const std::string json =
+        "{\"a\u0085b\":\"c\u2028d\",\"lines\":\"one\\ntwo\u0085\",\"x\":"
+        "\"\x7f\ufeff\u0080é\u2027\"}";
+    const std::string yaml = YamlText(JsonView(json));
+    EXPECT_EQ(yaml,
+              "\"a\\u0085b\": \"c\\u2028d\"\n"
+              "lines: \"one\\ntwo\\u0085\"\n"
+              "x: \"\\u007f\\ufeff\\u0080é\u2027\"\n");
+    const YamlFile file = ReadYamlFile(yaml);
+    ASSERT_EQ(file.documents.size(), 1u) << yaml;
+    EXPECT_EQ(NormalJson(JsonView(file.documents[0].json)), NormalJson(JsonView(json)));
+}
+
 }  // namespace
 }  // namespace takt::internal
