@@ -48,6 +48,16 @@ Result<void> Resolve(ClientOptions& options) {
     return {};
 }
 
+std::vector<std::string> ServersIn(std::string_view given) {
+    std::vector<std::string> servers;
+    while (!given.empty()) {
+        const std::size_t comma = std::min(given.find(','), given.size());
+        servers.emplace_back(given.substr(0, comma));
+        given.remove_prefix(std::min(comma + 1, given.size()));
+    }
+    return servers;
+}
+
 Result<Client> Client::Open(const ClientOptions& given) {
     ClientOptions options = given;
     if (auto resolved = Resolve(options); !resolved) return std::unexpected(resolved.error());
@@ -57,12 +67,7 @@ Result<Client> Client::Open(const ClientOptions& given) {
                          .user_agent = std::string("takt-cli/") + kVersion,
                          .advice = " --server, --context or TAKT_SERVER names another",
                          .token_advice = ": --token or TAKT_TOKEN gives one"};
-    std::string_view rest = options.server;
-    while (!rest.empty()) {
-        const std::size_t comma = std::min(rest.find(','), rest.size());
-        remote.servers.emplace_back(rest.substr(0, comma));
-        rest.remove_prefix(std::min(comma + 1, rest.size()));
-    }
+    remote.servers = ServersIn(options.server);
     const auto timeout = ParseDuration(options.timeout);
     if (!timeout || *timeout <= Duration(0)) {
         return Fail(ErrorCode::kInvalid, "--call-timeout must be a duration such as 30s");

@@ -19,6 +19,9 @@ namespace takt::internal::cli {
 
 constexpr const char* kDefaultServer = "http://127.0.0.1:8080";
 
+// The URLs of a --server: several are parted by commas.
+std::vector<std::string> ServersIn(std::string_view given);
+
 struct ClientOptions {
     std::string server = kDefaultServer;  // Several, parted by commas, are tried in order.
     std::string space;                    // The namespace; empty: the token's, else `default`.

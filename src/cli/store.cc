@@ -8,6 +8,7 @@
 #include "archive/store_stats.h"
 #include "archive/transfer.h"
 #include "base/json.h"
+#include "base/log.h"
 #include "cli/cli.h"
 #include "cli/formats.h"
 #include "cli/given_store.h"
@@ -221,6 +222,8 @@ void AddStore(CLI::App& app, Context& context) {
         part->add_flag("--json", given->json, "As JSON");
         RegisterFormats(*part, given->json);
         part->callback([given, &context, body] {
+            // Its answer tells what there is; that a server answers is a scheduler's news.
+            SetLogLevel(LogLevel::kWarning);
             const auto done = body(*given);
             if (!done) PrintError(done.error());
             context.exit = done ? *done : ExitOf(done.error());

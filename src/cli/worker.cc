@@ -5,6 +5,7 @@
 
 #include "base/log.h"
 #include "cli/cli.h"
+#include "cli/client.h"
 #include "cli/signals.h"
 #include "cli/worker_options.h"
 #include "store/discovery.h"
@@ -68,7 +69,11 @@ int Work(const WorkerFlags& options) {
         config->worker.servers = std::move(*found);
         find = [store = options.store] { return ListSchedulers(store); };
     }
-    if (config->worker.servers.empty()) config->worker.servers = {"http://127.0.0.1:8080"};
+    if (config->worker.servers.empty()) {
+        std::string server;
+        take("TAKT_SERVER", server);
+        config->worker.servers = ServersIn(server.empty() ? kDefaultServer : server);
+    }
     if (auto logging = StartLogging(config->log); !logging) {
         PrintError(logging.error());
         return kUsage;

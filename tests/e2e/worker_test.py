@@ -29,6 +29,12 @@ class WorkerTest(TaktTest):
         until(lambda: any(row["id"] == "w1" for row in self.takt_json("workers", env=allowed)["items"]),
               "the worker is taken in")
 
+    def test_its_server_may_stand_in_the_environment_as_for_every_command(self):
+        self.serve()
+        self.start("w1", "worker", "--demo", "--id", "w1",
+                   env=environment() | {"TAKT_SERVER": f"http://127.0.0.1:1,{self.url}"})
+        until(lambda: self.worker_row("w1").get("connected"), "the worker is attached")
+
     def test_types_that_it_has_no_handler_for_are_refused(self):
         ended = self.run_takt("worker", "--demo", "--types", "nope,noop")
         self.assertEqual(ended.returncode, USAGE, ended.stderr)

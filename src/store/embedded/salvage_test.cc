@@ -240,6 +240,41 @@ TEST_F(SalvageTest, RowsOfANamespaceWhoseTablesAreGoneAreKept) {
     EXPECT_TRUE(Find(ids.back(), kOther));
 }
 
+// A page of the list of tables is damaged, and the trees of those that stood there are found by nobody.
+TEST_F(SalvageTest, RowsOfTablesWhoseNamesAreLostAreKept) {
+    constexpr Partition kSpaces = 12;
+    Open();
+    for (Partition partition = 1; partition <= kSpaces; ++partition) {
+        const auto term =
+            TakeLead(*store_, {.node = {.node = NodeId("node")}, .partition = partition});
+        ASSERT_TRUE(term) << term.error().detail;
+        term_ = *term;
+        RowMaker make(partition);
+        ASSERT_TRUE(Commit(
+            1, {ExecutionChange{Place::kNone, Place::kHistory, Finished(make.OneOff("ended"))},
+                ExecutionChange{Place::kNone, Place::kLive, make.OneOff("waits")},
+                TaskPut{make.Recurring("nightly")}}));
+    }
+    store_.reset();
+    Overwrite(kTableLeaf, "CREATE TABLE p7_live");
+
+    const auto salvaged = SalvageEmbedded(Options());
+
+    ASSERT_TRUE(salvaged) << salvaged.error().detail;
+    EXPECT_TRUE(Damage()->empty());
+    EXPECT_EQ(TableOf(*salvaged, "history").rows, std::uint64_t(kRows));
+    EXPECT_GE(TableOf(*salvaged, "live", 7).gaps, 1u);
+    Open();
+    for (Partition partition = 1; partition <= kSpaces; ++partition) {
+        EXPECT_TRUE(Find("ended", partition)) << int{partition};
+        EXPECT_TRUE(Find("waits", partition)) << int{partition};
+        const auto task = Await<TaskRow>([&](Done<TaskRow> done) {
+            store_->FindTask(partition, TaskId("nightly"), std::move(done));
+        });
+        EXPECT_TRUE(task) << int{partition};
+    }
+}
+
 // The disk does not give wrong bytes but none.
 TEST_F(SalvageTest, APageThatTheDiskDoesNotGiveCostsItsRowsAlone) {
     vfs_unreadable_at = static_cast<long long>(Overwrite(kTableLeaf, Id(1'000)));
