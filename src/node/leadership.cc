@@ -72,6 +72,9 @@ void Leadership::OnStanding(const Standing& standing) {
     NoteTrouble(presence_trouble_.empty() ? acquire_trouble_ : presence_trouble_);
     if (standing.read_at <= resigned_at_) return;
     row_ = standing.row;
+    // A store may lose its last writes. Of its own partition alone: what workers claim to have seen
+    // raises an epoch, and those of another namespace are nothing to this one.
+    if (row_) epoch_floor_ = std::max(epoch_floor_, row_->epoch);
     if (term_) return OnOwnRow(standing);
     FollowLeader(standing);
     if (standing.campaign) CampaignIn(*standing.campaign);

@@ -15,6 +15,7 @@ namespace {
 
 // Of keys, rows and members that are looked at in one call: some milliseconds of Redis.
 constexpr std::size_t kAtOnce = 500;
+constexpr std::size_t kEndedAtOnce = 5'000;  // Short entries of one list.
 
 // A pattern of SCAN that means the text itself.
 std::string Literally(std::string_view text) {
@@ -160,6 +161,7 @@ Result<std::vector<std::optional<Execution>>> IndexCheck::Rows(
 Result<void> IndexCheck::CheckRows(const PartitionKeys& keys, const std::vector<std::string>& ids,
                                    bool again) {
     if (ids.empty()) return {};
+    if (again) ended_.erase(keys.partition);  // More may have ended since it was read.
     const auto rows = Rows(keys, ids);
     if (!rows) return std::unexpected(rows.error());
     std::string commands;
@@ -200,21 +202,18 @@ Result<void> IndexCheck::CheckRows(const PartitionKeys& keys, const std::vector<
 }
 
 Result<bool> IndexCheck::HasEnded(const PartitionKeys& keys, const std::string& member) {
-    const auto look = [&](bool anew) -> Result<bool> {
-        auto& members = ended_[keys.partition];
-        if (anew) {
-            const auto list = Ask(keys, Resp("LRANGE", keys.Of("ended"), 0, -1), 1);
-            if (!list) return std::unexpected(list.error());
-            const ReplyView entries = list->front().view();
-            for (std::size_t i = 0; i < entries.size(); ++i) {
-                const std::string_view entry = entries[i].text();
-                members.emplace(entry.substr(std::min(entry.size(), entry.find(' ') + 1)));
-            }
+    const auto [found, is_new] = ended_.try_emplace(keys.partition);
+    for (std::size_t at = 0, size = kEndedAtOnce; is_new && size == kEndedAtOnce; at += size) {
+        const auto page = Ask(keys, Resp("LRANGE", keys.Of("ended"), at, at + kEndedAtOnce - 1), 1);
+        if (!page) return std::unexpected(page.error());
+        const ReplyView entries = page->front().view();
+        size = entries.size();
+        for (std::size_t i = 0; i < size; ++i) {
+            const std::string_view entry = entries[i].text();
+            found->second.emplace(entry.substr(std::min(entry.size(), entry.find(' ') + 1)));
         }
-        return members.contains(member);
-    };
-    const bool first = !ended_.contains(keys.partition);
-    return look(first);
+    }
+    return found->second.contains(member);
 }
 
 Result<void> IndexCheck::CheckMembers(const PartitionKeys& keys, const std::string& key) {
@@ -275,8 +274,8 @@ Result<void> IndexCheck::CheckMembersPage(const PartitionKeys& keys, const std::
     return {};
 }
 
-Result<void> IndexCheck::CheckListed(const PartitionKeys& keys, const char* hash, const char* set,
-                                     const char* what) {
+Result<std::vector<IndexFault>> IndexCheck::Compare(const PartitionKeys& keys, const char* hash,
+                                                    const char* set, const char* what) {
     const auto replies =
         Ask(keys, Resp("HKEYS", keys.Of(hash)) + Resp("ZRANGE", keys.Of(set), 0, -1), 2);
     if (!replies) return std::unexpected(replies.error());
@@ -288,13 +287,14 @@ Result<void> IndexCheck::CheckListed(const PartitionKeys& keys, const char* hash
     };
     const auto fields = texts((*replies)[0].view());
     const auto members = texts((*replies)[1].view());
+    std::vector<IndexFault> faults;
     const auto note = [&](const std::string& id, IndexFault::Mend mend, std::string text) {
-        faults_.push_back({.partition = keys.partition,
-                           .text = std::move(text),
-                           .mend = mend,
-                           .index = keys.Of(set),
-                           .entry = id,
-                           .order = "0"});
+        faults.push_back({.partition = keys.partition,
+                          .text = std::move(text),
+                          .mend = mend,
+                          .index = keys.Of(set),
+                          .entry = id,
+                          .order = "0"});
     };
     for (const std::string& id : fields) {
         if (std::ranges::binary_search(members, id)) continue;
@@ -304,6 +304,22 @@ Result<void> IndexCheck::CheckListed(const PartitionKeys& keys, const char* hash
         if (std::ranges::binary_search(fields, id)) continue;
         note(id, IndexFault::Mend::kRemove,
              fmt::format("{} names {} {}, which is not there", set, what, id));
+    }
+    return faults;
+}
+
+Result<void> IndexCheck::CheckListed(const PartitionKeys& keys, const char* hash, const char* set,
+                                     const char* what) {
+    const auto first = Compare(keys, hash, set, what);
+    if (!first) return std::unexpected(first.error());
+    if (first->empty()) return {};
+    // A scheduler may have made or deleted some between the two questions.
+    const auto second = Compare(keys, hash, set, what);
+    if (!second) return std::unexpected(second.error());
+    for (const IndexFault& fault : *second) {
+        if (std::ranges::find(*first, fault.text, &IndexFault::text) != first->end()) {
+            faults_.push_back(fault);
+        }
     }
     return {};
 }

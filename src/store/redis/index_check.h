@@ -49,7 +49,9 @@ class IndexCheck {
     Result<void> CheckMembers(const PartitionKeys& keys, const std::string& key);
     Result<void> CheckMembersPage(const PartitionKeys& keys, const std::string& key,
                                   const std::vector<std::string>& members, bool again = false);
-    // Fields of a hash against the members of the sorted set that lists them.
+    // Fields of a hash against the members of the sorted set that lists them, once and, in doubt, twice.
+    Result<std::vector<IndexFault>> Compare(const PartitionKeys& keys, const char* hash,
+                                            const char* set, const char* what);
     Result<void> CheckListed(const PartitionKeys& keys, const char* hash, const char* set,
                              const char* what);
     Result<bool> HasEnded(const PartitionKeys& keys, const std::string& member);
