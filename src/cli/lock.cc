@@ -133,7 +133,9 @@ void AddLock(CLI::App& app, Context& context) {
     command->add_option("name", options->name, "Lock")->required();
     command->add_option("command", options->command, "Program and arguments, behind --")
         ->required();
-    command->add_option("--ttl", options->ttl, "The lease, 1s to 1h: how long the lock outlives this process")
+    command
+        ->add_option("--ttl", options->ttl,
+                     "The lease, 1s to 1h: how long the lock outlives this process")
         ->capture_default_str();
     command->add_option("--wait", options->wait, "How long to stand in line")
         ->capture_default_str();

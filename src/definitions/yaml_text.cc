@@ -14,9 +14,9 @@ namespace {
 
 using Kind = JsonView::Kind;
 
-// Characters that some version of YAML takes for the end of a line, or lets stand nowhere, in UTF-8: DEL,
-// the controls from U+0080 on with U+0085 among them, U+2028, U+2029, U+FEFF, U+FFFE and U+FFFF.
-// The length of the one at the front, and its number; 0 if there is none.
+// Characters that some version of YAML takes for the end of a line, or lets stand nowhere, in
+// UTF-8: DEL, the controls from U+0080 on with U+0085 among them, U+2028, U+2029, U+FEFF, U+FFFE
+// and U+FFFF. The length of the one at the front, and its number; 0 if there is none.
 struct Breaking {
     std::size_t size = 0;
     unsigned code = 0;

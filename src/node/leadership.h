@@ -34,8 +34,8 @@ struct LeadershipConfig {
     Duration margin{1'000};
     ShareTimes shares;
     std::vector<Text> namespaces;  // That the process may lead; empty: all.
-    // Each term's epoch is above it: tokens of locks begin with the epoch, and those of a namespace that
-    // was deleted and made again under another number must rise all the same.
+    // Each term's epoch is above it: tokens of locks begin with the epoch, and those of a namespace
+    // that was deleted and made again under another number must rise all the same.
     std::uint64_t epoch_floor = 0;
 };
 

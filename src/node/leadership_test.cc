@@ -19,7 +19,8 @@ TEST_F(LeadershipTest, ATermIsTrustedFromBeforeTheAnnouncementForTheTtlLessTheMa
     EXPECT_FALSE(leadership->trusted()) << "10 s of ttl, 1 s of margin, 2 s already gone";
 }
 
-// A worker of another namespace has claimed to have seen a late term there: that is nothing to this one.
+// A worker of another namespace has claimed to have seen a late term there: that is nothing to this
+// one.
 TEST_F(LeadershipTest, TermsOfOtherPartitionsDoNotRaiseTheEpoch) {
     Start();
     Announced();

@@ -18,8 +18,8 @@ Result<void> MakePrivate(const std::string& directory);
 // Success also if it is there. kInvalid if it cannot be made.
 Result<void> MakePrivateFile(const std::string& path);
 
-// Gives a file the owner and the rights of another: an operator repairs as root what a service must read.
-// kInvalid if this user may not.
+// Gives a file the owner and the rights of another: an operator repairs as root what a service must
+// read. kInvalid if this user may not.
 Result<void> GiveLike(const std::string& path, const std::string& other);
 
 // Takes from others what they may do with a file. Warns if that is not allowed.

@@ -1,5 +1,5 @@
-// Salvage: a takt.db that is cut off, or has damaged pages, is made anew from the rows that can still be
-// read.
+// Salvage: a takt.db that is cut off, or has damaged pages, is made anew from the rows that can
+// still be read.
 #pragma once
 
 #include <cstdint>
@@ -38,10 +38,10 @@ struct Salvaged {
 // read. kConflict while another process uses the directory.
 Result<std::vector<std::string>> DamageOfEmbedded(const EmbeddedOptions& options);
 
-// Makes the file anew, with all indexes, and with the owner and rights of the old one, which stays beside
-// it under another name. Rows are read by the trees of their tables and, where these are broken, from
-// each page that is still there. kConflict while another process uses the directory; kInvalid, and
-// nothing is changed, if not even the names of its first tables can be read.
+// Makes the file anew, with all indexes, and with the owner and rights of the old one, which stays
+// beside it under another name. Rows are read by the trees of their tables and, where these are
+// broken, from each page that is still there. kConflict while another process uses the directory;
+// kInvalid, and nothing is changed, if not even the names of its first tables can be read.
 Result<Salvaged> SalvageEmbedded(const EmbeddedOptions& options);
 
 }  // namespace takt::internal

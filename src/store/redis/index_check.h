@@ -36,8 +36,8 @@ class IndexCheck {
     static Places PlacesOf(const PartitionKeys& keys, const Execution& row);
 
     Result<Replies> Ask(const PartitionKeys& keys, std::string commands, std::size_t replies);
-    // All keys that look like that, a page at a time, on the server that has `keys`. Those of partitions
-    // that are not asked for are passed over.
+    // All keys that look like that, a page at a time, on the server that has `keys`. Those of
+    // partitions that are not asked for are passed over.
     Result<void> Scan(const PartitionKeys& keys, const std::string& like);
     Result<void> CheckKeys(const PartitionKeys& keys, const std::vector<std::string>& names);
     // The rows of ids; nothing for one that is not there, one with kUndecodable for one that cannot be
@@ -49,7 +49,8 @@ class IndexCheck {
     Result<void> CheckMembers(const PartitionKeys& keys, const std::string& key);
     Result<void> CheckMembersPage(const PartitionKeys& keys, const std::string& key,
                                   const std::vector<std::string>& members, bool again = false);
-    // Fields of a hash against the members of the sorted set that lists them, once and, in doubt, twice.
+    // Fields of a hash against the members of the sorted set that lists them, once and, in doubt,
+    // twice.
     Result<std::vector<IndexFault>> Compare(const PartitionKeys& keys, const char* hash,
                                             const char* set, const char* what);
     Result<void> CheckListed(const PartitionKeys& keys, const char* hash, const char* set,

@@ -1,5 +1,5 @@
-// Somebody's script has deleted keys of ours, or an old backup was put over newer data: rows that no list
-// shows, and lists that show what is not there.
+// Somebody's script has deleted keys of ours, or an old backup was put over newer data: rows that
+// no list shows, and lists that show what is not there.
 #include <gmock/gmock.h>
 
 #include "store/index_check.h"
