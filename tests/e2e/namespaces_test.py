@@ -1,6 +1,7 @@
 """Several namespaces in real processes: schedulers, workers, the command line."""
 import http.server
 import json
+import signal
 import threading
 import unittest
 
@@ -168,17 +169,20 @@ class NamespacesTest(TaktTest):
         def token():
             return int(self.takt("-n", "billing", "lock", "ledger", "--", "sh", "-c", "echo $TAKT_LOCK_TOKEN"))
 
-        self.serve_as("a")
+        scheduler, _ = self.serve_as("a")
         self.takt("namespaces", "create", "billing")
+        until(self.led, "it has a leader")
         for _ in range(2):
-            token()
-            self.stop()
-            self.serve_as("a")
+            scheduler.signal(signal.SIGTERM)
+            scheduler.wait()
+            scheduler, _ = self.serve_as("a")
+            until(self.led, "it has a leader again")
         before = token()
         self.takt("namespaces", "delete", "billing", "--yes")
         until(lambda: "billing" not in self.spaces(), "the namespace is gone")
         self.takt("namespaces", "create", "another")  # It gets the number that is free.
         self.takt("namespaces", "create", "billing")
+        until(self.led, "both have a leader")
         self.assertGreater(token(), before)
 
 
