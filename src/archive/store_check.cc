@@ -248,7 +248,7 @@ Result<std::set<Partition>> CheckIndexesOf(Store& store, const std::vector<Parti
     for (IndexFault& fault : *faults) {
         wrong.insert(fault.partition);
         ++out.count;
-        if (out.faults.size() == kFaultsMax) continue;
+        if (out.faults.size() == kIndexFaultsMax) continue;
         const bool add = fault.mend == IndexFault::Mend::kAdd;
         out.faults.push_back({.partition = fault.partition,
                               .text = fault.text,

@@ -27,10 +27,12 @@ struct StoreFault {
 
 struct StoreFaults {
     Tally rows;
-    std::vector<StoreFault> faults;  // The first kFaultsMax.
+    std::vector<StoreFault> faults;  // The first kFaultsMax; of indexes, kIndexFaultsMax.
     std::uint64_t count = 0;         // All of them.
 };
 constexpr std::size_t kFaultsMax = 1'000;
+// Whoever has lost one set has lost all its entries: all are mended before anything else can be judged.
+constexpr std::size_t kIndexFaultsMax = 100'000;
 
 // With a scheduler at work, what it moves meanwhile may look like a fault. Of a partition whose indexes
 // are wrong only these are named: what is read by them cannot be trusted, so check again once they are

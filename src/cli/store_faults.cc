@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <functional>
 #include <map>
+#include <span>
 
 #include "archive/store_check.h"
 #include "archive/store_stats.h"
@@ -15,6 +16,8 @@
 
 namespace takt::internal::cli {
 namespace {
+
+constexpr std::size_t kFaultsShown = 1'000;
 
 // Of the file, whose rows cannot be trusted then, or of the rows.
 struct Found : StoreFaults {
@@ -40,11 +43,16 @@ Result<Found> FindFaults(const std::string& url) {
     return Found{std::move(*rows)};
 }
 
+// As many as anybody reads.
+std::span<const StoreFault> Shown(const StoreFaults& found) {
+    return std::span(found.faults).first(std::min(found.faults.size(), kFaultsShown));
+}
+
 std::string JsonOf(const StoreFaults& found) {
     std::string text;
     JsonWriter json(text);
     json.BeginObject().Field("faults", found.count).Key("items").BeginArray();
-    for (const StoreFault& fault : found.faults) {
+    for (const StoreFault& fault : Shown(found)) {
         json.BeginObject().Field("number", std::uint64_t(fault.partition));
         json.Field("fault", std::string_view(fault.text));
         json.Field("remedy", std::string_view(fault.remedy)).EndObject();
@@ -56,13 +64,13 @@ std::string JsonOf(const StoreFaults& found) {
 }
 
 void PrintFaults(const StoreFaults& found) {
-    for (const StoreFault& fault : found.faults) {
+    for (const StoreFault& fault : Shown(found)) {
         std::printf("%s%s%s\n", Clean(fault.text, 400).c_str(), fault.remedy.empty() ? "" : " → ",
                     fault.remedy.c_str());
     }
-    if (found.count > found.faults.size()) {
+    if (found.count > Shown(found).size()) {
         std::printf("… and %llu more\n",
-                    static_cast<unsigned long long>(found.count - found.faults.size()));
+                    static_cast<unsigned long long>(found.count - Shown(found).size()));
     }
 }
 
@@ -80,6 +88,7 @@ void PrintLost(const Salvaged& salvaged, const std::function<std::string(Partiti
         std::string& list = tables[one.partition];
         list += (list.empty() ? "" : ", ") + one.name;
     }
+    std::fflush(stdout);  // The table comes first, wherever the two go.
     for (const auto& [partition, list] : tables) {
         const auto known = salvaged.executions_lost.find(partition);
         std::string least;

@@ -127,6 +127,34 @@ class StoreTest(TaktTest):
         self.assertIn("stop all schedulers that use this store first", said)
         self.takt("store", "stats", self.store_url)
 
+    def test_rows_that_a_set_of_redis_has_lost_are_found_and_put_back(self):
+        redis = stores.Redis(self.folder)
+        self.addCleanup(redis.close)
+        redis.start()
+        self.store_url = redis.url(redis.ports)
+        self.serve(*QUICK)
+        self.worker("w1", "--demo")
+        for number in range(5):
+            self.takt("submit", "noop", "--id", f"n{number}")
+        until(lambda: all(row["status"] == "success" for row in self.executions()), "all have ended")
+        self.takt("submit", "noop", "--id", "waits", "--delay", "1h")
+        self.takt("store", "check", self.store_url)
+        self.stop()
+        for key in ("{takt:0}:live", "{takt:0}:history:success"):
+            redis.cli(redis.ports[0], "DEL", key)
+        redis.cli(redis.ports[0], "DEL", "{takt:0}:x:n0", "{takt:0}:s:n0")
+        checked = self.run_takt("store", "check", self.store_url)
+        self.assertEqual(checked.returncode, 1)
+        self.assertIn("execution waits is missing from live → put it there", checked.stdout)
+        self.assertIn("execution n4 is missing from history:success", checked.stdout)
+        self.assertIn("worker:w1 names execution n0, which is not there or belongs elsewhere → take it out",
+                      checked.stdout)
+        self.takt("store", "repair", self.store_url, "--yes")
+        self.takt("store", "check", self.store_url)
+        self.serve(*QUICK)
+        self.assertEqual({row["id"] for row in self.executions()}, {"n1", "n2", "n3", "n4", "waits"})
+        self.takt("cancel", "waits")
+
     def test_a_damaged_file_is_found_explained_and_mended(self):
         self.serve(*QUICK)
         tasks = [{"id": f"n{number:04}", "name": "n", "type": "nobody", "payload": "x" * 500}

@@ -25,7 +25,7 @@ namespace {
 namespace fs = std::filesystem;
 
 // Enough to see what it is about.
-constexpr int kDamageLinesMax = 20;
+constexpr int kDamageLinesMax = 5;
 struct SchemaPart {
     std::string name;
     std::string sql;
