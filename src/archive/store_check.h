@@ -31,7 +31,7 @@ struct StoreFaults {
     std::uint64_t count = 0;         // All of them.
 };
 constexpr std::size_t kFaultsMax = 1'000;
-// Whoever has lost one set has lost all its entries: all are mended before anything else can be judged.
+// A set that is gone has lost all its entries, and all are mended before rows can be judged.
 constexpr std::size_t kIndexFaultsMax = 100'000;
 
 // With a scheduler at work, what it moves meanwhile may look like a fault. Of a partition whose indexes
