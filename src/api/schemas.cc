@@ -58,11 +58,13 @@ void AddExecutions(SchemaList& to) {
     AddRunSchemas(to);
     AddBackfillSchemas(to);
     to.emplace_back("Execution", ExecutionSchema());
-    to.emplace_back("ExecutionList", Object()
-                                         .Add("searched_to", OrNull(schema::Time()), false)
-                                         .Add("items", ListOf(Reference("Execution")))
-                                         .Add("next_cursor", OrNull(schema::Text()))
-                                         .Text());
+    to.emplace_back("ExecutionList",
+                    Object()
+                        .Add("searched_to", OrNull(schema::Time()), false)
+                        .Add("parameters_searched_to", OrNull(schema::Time()), false)
+                        .Add("items", ListOf(Reference("Execution")))
+                        .Add("next_cursor", OrNull(schema::Text()))
+                        .Text());
     to.emplace_back("LogChunk", Object()
                                     .Add("attempt", Integer(0))
                                     .Add("at", schema::Time())
@@ -276,6 +278,19 @@ void AddStatistics(SchemaList& to) {
     to.emplace_back(
         "Series",
         Object().Add("step", schema::Text()).Add("items", ListOf(Reference("SeriesPoint"))).Text());
+    Object queue_point;
+    queue_point.Add("at", schema::Time());
+    for (const std::string_view count :
+         {"waiting", "working", "oldest_wait_ms", "finished", "failed"}) {
+        queue_point.Add(count, Integer(0));
+    }
+    queue_point.Add("wait_p95_ms", OrNull(Number()));
+    to.emplace_back("QueuePoint", queue_point.Text());
+    to.emplace_back("QueueHistory", Object()
+                                        .Add("step", schema::Text())
+                                        .Add("kept", Bool())
+                                        .Add("items", ListOf(Reference("QueuePoint")))
+                                        .Text());
 }
 
 }  // namespace

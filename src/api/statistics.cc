@@ -1,6 +1,7 @@
 // Statistics: what ran, how often it succeeded, how long it took and waited.
 #include "statistics/statistics.h"
 
+#include "api/call_flow.h"
 #include "api/json_read.h"
 #include "api/query.h"
 #include "api/resources.h"
@@ -127,6 +128,42 @@ void GetSeries(Call call) {
         });
 }
 
+// A queue that nothing was ever put into is a slip of the pen, not an idle one.
+Flow<> GetQueueHistory(Call call) {
+    const std::string_view given = call.request().Parameter("name");
+    if (!IsValidId(given)) {
+        co_return call.RefuseRequest(BadField("name", "is not the name of a queue").error());
+    }
+    const auto minutes = QueryCount(call.request(), "minutes", {1, 360, 60});
+    if (!minutes) co_return call.RefuseRequest(minutes.error());
+    const Text name(given);
+    const auto known = co_await Looked<bool>(
+        call, [&name](const Engine& engine) { return engine.FindQueue(name).has_value(); });
+    if (!known) co_return call.RefuseAnswer(known.error());
+    const auto history = co_await Answered<Statistics::QueueAnswer>(call, [&](auto done) {
+        call.services().statistics.AskQueue(name, std::chrono::minutes(*minutes), std::move(done));
+    });
+    if (!*known && history.points.empty()) {
+        co_return call.RefuseAnswer(
+            {ErrorCode::kNotFound, "nothing was ever put into queue '" + name.str() + "'", "name"});
+    }
+    std::string body;
+    JsonWriter json(body);
+    const Duration step = call.services().statistics.config().queue_step;
+    json.BeginObject().Field("step", std::string_view(FormatDuration(step)));
+    json.Field("kept", history.kept).Key("items").BeginArray();
+    for (const QueuePoint& point : history.points) {
+        json.BeginObject().Field("at", point.at);
+        json.Field("waiting", point.waiting).Field("working", point.working);
+        json.Field("oldest_wait_ms", point.oldest_wait.count());
+        json.Field("finished", point.finished).Field("failed", point.failed);
+        WriteNumber(json, "wait_p95_ms", point.wait_p95);
+        json.EndObject();
+    }
+    json.EndArray().EndObject();
+    call.Json(200, std::move(body));
+}
+
 }  // namespace
 
 void AddStatisticsRoutes(std::vector<Route>& routes) {
@@ -158,6 +195,15 @@ void AddStatisticsRoutes(std::vector<Route>& routes) {
                       .summary = "The last hours in steps of ten seconds, for charts",
                       .query = {{"minutes", "How far back, 1 to 360; by default 60."}},
                       .gives = "Series"});
+    routes.push_back({.method = HttpMethod::kGet,
+                      .path = "/api/v1/queues/{name}/history",
+                      .permission = Permission::kViewer,
+                      .where = Where::kLeader,
+                      .handler = Flowing(GetQueueHistory),
+                      .tag = "queues",
+                      .summary = "How much waited in a queue and for how long, minute by minute",
+                      .query = {{"minutes", "How far back, 1 to 360; by default 60."}},
+                      .gives = "QueueHistory"});
 }
 
 }  // namespace takt::internal

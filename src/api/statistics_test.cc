@@ -72,5 +72,32 @@ TEST(StatisticsApi, TheSeriesHasAPointForEachStep) {
     EXPECT_EQ(submitted, 1);
 }
 
+// The page of a queue shows how it filled, also before the page was opened.
+TEST(StatisticsApi, AQueueHasItsHistory) {
+    TestScheduler scheduler({.statistics = {.step = 10ms, .queue_step = 10ms}});
+    ASSERT_EQ(scheduler.Post("/api/v1/tasks", R"({"name": "n", "queue": "mail"})").status, 201);
+    const auto await = [&](std::string_view field, std::int64_t least) {
+        Answered history;
+        for (int i = 0; i < 2000; ++i) {
+            history = scheduler.Get("/api/v1/queues/mail/history?minutes=5");
+            if (history.status != 200) break;
+            for (const auto& point : history.json.at("items").as_array()) {
+                if (point.at(field).to_number<std::int64_t>() >= least) return history;
+            }
+        }
+        ADD_FAILURE() << field << " was never " << least << ": " << history.body;
+        return history;
+    };
+    await("waiting", 1);
+    await("oldest_wait_ms", 20);
+    scheduler.AttachWorker("w-1");
+    const Answered history = await("finished", 1);
+    EXPECT_EQ(history.Text("step"), "10ms");
+    EXPECT_TRUE(history.json.at("kept").as_bool());
+    EXPECT_EQ(scheduler.Get("/api/v1/queues/mial/history").status, 404);
+    EXPECT_EQ(scheduler.Get("/api/v1/queues/mail/history?minutes=361").Text("field"), "minutes");
+    EXPECT_EQ(scheduler.Get("/api/v1/queues/%20/history").Text("field"), "name");
+}
+
 }  // namespace
 }  // namespace takt::internal

@@ -16,6 +16,7 @@ struct QueuesOptions {
     ClientOptions client;
     std::string name;
     RequestFlags limits;
+    std::size_t minutes = 60;
 };
 
 Result<int> ShowOne(const QueuesOptions& options, const Result<ClientAnswer>& answer) {
@@ -30,6 +31,30 @@ Result<int> ShowOne(const QueuesOptions& options, const Result<ClientAnswer>& an
 Result<int> ListQueues(Client& client, const QueuesOptions& options) {
     return ShowPage(options.client, client.Get("/api/v1/queues"), QueueTable,
                     "there are no queues; a task's first submit makes one");
+}
+
+// Minutes in which the queue was idle are told by their first and their last.
+Table HistoryTable(const boost::json::value& history) {
+    Table table({"UNTIL", "WAITING", "WORKING", "OLDEST", "FINISHED", "FAILED", "WAIT P95"});
+    for (const auto* point : ListMember(history, "items")) {
+        const auto wait = [&](const char* name) -> std::string {
+            if (Member(*point, name).empty()) return "-";
+            return ShortDuration(NumberMember(*point, name) / 1000);
+        };
+        table.Add({ShortTime(Member(*point, "at")), Member(*point, "waiting"),
+                   Member(*point, "working"), wait("oldest_wait_ms"), Member(*point, "finished"),
+                   Member(*point, "failed"), wait("wait_p95_ms")});
+    }
+    return table;
+}
+
+Result<int> ShowHistory(Client& client, const QueuesOptions& options) {
+    const auto history = client.Get(WithQuery(PathOf("queues", options.name, "history"),
+                                              {{"minutes", std::to_string(options.minutes)}}));
+    const bool kept = !history || Member(history->value, "kept") == "true";
+    return ShowPage(
+        options.client, history, HistoryTable,
+        kept ? "the queue was idle" : "nothing is kept of it: too many other queues are at work");
 }
 
 // A queue is there once somebody uses it, so pausing one ahead of time is fine; a slip is not.
@@ -68,6 +93,11 @@ void AddQueues(CLI::App& app, Context& context) {
     QueuesOptions& options = queues.options();
     queues.Add({"list", "Lists queues"}, ListQueues);
     CLI::App* limit = queues.Add({"limit", "Sets its limits"}, Limit);
+    CLI::App* history = queues.Add(
+        {"history", "How much waited in it and for how long, minute by minute"}, ShowHistory);
+    history->add_option("--minutes", options.minutes, "How far back")
+        ->capture_default_str()
+        ->check(CLI::Range(1, 360));
     CLI::App* const named[] = {
         queues.Add({"get", "Shows a queue"},
                    [](Client& client, const QueuesOptions& given) {
@@ -82,7 +112,7 @@ void AddQueues(CLI::App& app, Context& context) {
                    [](Client& client, const QueuesOptions& given) {
                        return ShowOne(given, client.Post(PathOf("queues", given.name, "resume")));
                    }),
-        limit};
+        history, limit};
     for (CLI::App* part : named) part->add_option("name", options.name, "Queue")->required();
     // Pausing has a command of its own.
     options.limits.Add(*limit, QueueRequestFields(),
@@ -91,6 +121,7 @@ void AddQueues(CLI::App& app, Context& context) {
     queues.command().footer(
         "examples:\n"
         "  takt queues\n"
+        "  takt queues history images --minutes 360\n"
         "  takt queues pause images\n"
         "  takt queues limit images --concurrency 10 --rate 100/1s\n");
 }

@@ -1,25 +1,19 @@
 #include "statistics/series.h"
 
-#include <algorithm>
 #include <array>
-#include <charconv>
-#include <cmath>
 #include <utility>
+
+#include "statistics/point_text.h"
 
 namespace takt::internal {
 namespace {
 
 constexpr std::size_t kNumbers = 11;  // Of one point.
 
-using PointNumbers = std::array<std::optional<std::int64_t>, kNumbers>;
+using PointNumbers = std::array<PointNumber, kNumbers>;
 
 PointNumbers NumbersOf(const SeriesPoint& point) {
     const auto whole = [](std::uint64_t value) { return static_cast<std::int64_t>(value); };
-    // Hundredths of a millisecond are enough for a chart.
-    const auto part = [](const std::optional<double>& value) -> std::optional<std::int64_t> {
-        if (!value) return std::nullopt;
-        return std::llround(*value * 100);
-    };
     return {point.at.time_since_epoch().count(),
             whole(point.submitted),
             whole(point.completed),
@@ -27,19 +21,15 @@ PointNumbers NumbersOf(const SeriesPoint& point) {
             whole(point.retries),
             whole(point.running),
             whole(point.pending),
-            part(point.wait_p50),
-            part(point.wait_p99),
-            part(point.run_p50),
-            part(point.run_p99)};
+            InHundredths(point.wait_p50),
+            InHundredths(point.wait_p99),
+            InHundredths(point.run_p50),
+            InHundredths(point.run_p99)};
 }
 
 SeriesPoint PointOf(const PointNumbers& numbers) {
     const auto whole = [&](std::size_t at) {
         return static_cast<std::uint64_t>(numbers[at].value_or(0));
-    };
-    const auto part = [&](std::size_t at) -> std::optional<double> {
-        if (!numbers[at]) return std::nullopt;
-        return static_cast<double>(*numbers[at]) / 100;
     };
     return {.at = Time(Duration(numbers[0].value_or(0))),
             .submitted = whole(1),
@@ -48,23 +38,16 @@ SeriesPoint PointOf(const PointNumbers& numbers) {
             .retries = whole(4),
             .running = whole(5),
             .pending = whole(6),
-            .wait_p50 = part(7),
-            .wait_p99 = part(8),
-            .run_p50 = part(9),
-            .run_p99 = part(10)};
+            .wait_p50 = OfHundredths(numbers[7]),
+            .wait_p99 = OfHundredths(numbers[8]),
+            .run_p50 = OfHundredths(numbers[9]),
+            .run_p99 = OfHundredths(numbers[10])};
 }
 
-// Numbers parted by spaces; "-" is none.
 std::optional<PointNumbers> ReadNumbers(std::string_view line) {
     PointNumbers numbers;
-    for (std::optional<std::int64_t>& number : numbers) {
-        if (line.empty()) return std::nullopt;
-        const std::string_view word = line.substr(0, line.find(' '));
-        line.remove_prefix(std::min(word.size() + 1, line.size()));
-        if (word == "-") continue;
-        const auto [end, error] =
-            std::from_chars(word.data(), word.data() + word.size(), number.emplace());
-        if (error != std::errc() || end != word.data() + word.size()) return std::nullopt;
+    for (PointNumber& number : numbers) {
+        if (!TakeNumber(line, number)) return std::nullopt;
     }
     return numbers;
 }
@@ -74,10 +57,7 @@ std::optional<PointNumbers> ReadNumbers(std::string_view line) {
 std::string EncodePoints(const std::vector<SeriesPoint>& points) {
     std::string text;
     for (const SeriesPoint& point : points) {
-        for (const auto& number : NumbersOf(point)) {
-            text += number ? std::to_string(*number) : "-";
-            text += ' ';
-        }
+        for (const PointNumber& number : NumbersOf(point)) AppendNumber(text, number);
         text.back() = '\n';
     }
     return text;
@@ -86,9 +66,8 @@ std::string EncodePoints(const std::vector<SeriesPoint>& points) {
 std::vector<SeriesPoint> DecodePoints(std::string_view text) {
     std::vector<SeriesPoint> points;
     while (!text.empty()) {
-        const std::string_view line = text.substr(0, text.find('\n'));
-        text.remove_prefix(std::min(line.size() + 1, text.size()));
-        if (const auto numbers = ReadNumbers(line)) points.push_back(PointOf(*numbers));
+        if (const auto numbers = ReadNumbers(TakeUntil(text, '\n')))
+            points.push_back(PointOf(*numbers));
     }
     return points;
 }

@@ -61,6 +61,7 @@ void Statistics::OnCommit(const Committed& committed) {
         if (!execution || execution->after != Place::kHistory) continue;
         const Execution& row = execution->row;
         rollup_.Add(row);
+        queues_.Ended(row);
         if (row.started_at != Time{}) {
             series_.Ran(row.started_at - row.ready_at, row.finished_at - row.started_at);
         }
@@ -98,6 +99,8 @@ void Statistics::OnRole(Role role) {
     // Another leader goes on from the rows; what is here would be older than theirs.
     rollup_.Clear();
     series_.Clear();
+    queues_.Clear();
+    queue_step_end_ = {};
     series_rows_.clear();
     series_taken_ = false;
     series_kept_ = {};
@@ -112,15 +115,32 @@ void Statistics::StepLater() {
     step_timer_ = runtime_.After(config_.step, [this] {
         step_timer_ = 0;
         node_->Look(home_.term().Guard([this](const Engine* engine) {
-            if (!engine) return;
-            const auto count = [&](Status status) { return engine->count(status); };
-            series_.EndStep(runtime_.Now().wall,
-                            {.running = count(Status::kScheduled) + count(Status::kRunning),
-                             .pending = count(Status::kPending) + count(Status::kRetrying)});
-            if (runtime_.Now().wall - series_kept_ >= config_.keep_series) KeepSeries();
+            if (engine) EndStep(*engine);
         }));
         StepLater();
     });
+}
+
+void Statistics::EndStep(const Engine& engine) {
+    const Time now = runtime_.Now().wall;
+    const auto count = [&](Status status) { return engine.count(status); };
+    series_.EndStep(now, {.running = count(Status::kScheduled) + count(Status::kRunning),
+                          .pending = count(Status::kPending) + count(Status::kRetrying)});
+    std::vector<QueueHistory::Depth> depths;
+    for (const QueueView& queue : engine.Queues()) {
+        const bool ready = queue.oldest_ready != Time{};
+        depths.push_back({.queue = queue.name,
+                          .waiting = queue.waiting,
+                          .working = queue.working,
+                          .oldest_wait = ready ? now - queue.oldest_ready : Duration(0)});
+    }
+    queues_.Look(std::move(depths));
+    // A clock that was set back does not end the history.
+    if (now - queue_step_end_ >= config_.queue_step || now < queue_step_end_) {
+        // The first step is as long as the others.
+        if (std::exchange(queue_step_end_, now) != Time{}) queues_.EndStep(now);
+    }
+    if (now - series_kept_ >= config_.keep_series) KeepSeries();
 }
 
 Flow<> Statistics::TakeSeries(Stay term) {
@@ -131,6 +151,7 @@ Flow<> Statistics::TakeSeries(Stay term) {
     if (!rows) co_return;
     const Time since = runtime_.Now().wall - kSeriesKept;
     std::vector<SeriesPoint> points;
+    QueuePoints queues;
     std::vector<Input> old;
     for (const SettingPut& row : *rows) {
         const auto begin = ParseTime(row.key.view().substr(kSeriesPrefix.size()));
@@ -140,10 +161,16 @@ Flow<> Statistics::TakeSeries(Stay term) {
         }
         series_rows_.insert(*begin);
         std::ranges::move(DecodePoints(row.value), std::back_inserter(points));
+        DecodeQueues(row.value, queues);
     }
-    std::ranges::sort(points, {}, &SeriesPoint::at);
-    std::erase_if(points, [&](const SeriesPoint& point) { return point.at < since; });
+    const auto in_order = [&]<typename Point>(std::vector<Point>& some) {
+        std::ranges::sort(some, {}, &Point::at);
+        std::erase_if(some, [&](const Point& point) { return point.at < since; });
+    };
+    in_order(points);
+    for (auto& [queue, its_points] : queues) in_order(its_points);
     series_.Prepend(points);
+    queues_.Prepend(queues);
     if (!old.empty()) node_->Tell(std::move(old));
 }
 
@@ -159,11 +186,21 @@ void Statistics::KeepSeries() {
         busy |= point.at > series_kept_ && !IsIdle(point);
         rows[RowBegin(point.at)].push_back(point);
     }
+    std::map<Time, QueuePoints> queue_rows;
+    for (const auto& [queue, points] : queues_.Since(from)) {
+        for (const QueuePoint& point : points) {
+            // Its steps are longer, and may end when all is quiet again.
+            busy |= point.at > series_kept_;
+            queue_rows[RowBegin(point.at)][queue].push_back(point);
+        }
+    }
     series_kept_ = now;
     if (!busy) rows.clear();
     std::vector<Input> puts;
     for (const auto& [begin, points] : rows) {
-        puts.push_back(SetSetting{.key = SeriesKey(begin), .value = Text(EncodePoints(points))});
+        puts.push_back(
+            SetSetting{.key = SeriesKey(begin),
+                       .value = Text(EncodePoints(points) + EncodeQueues(queue_rows[begin]))});
         series_rows_.insert(begin);
     }
     while (!series_rows_.empty() && (*series_rows_.begin() + kSeriesRow < now - kSeriesKept ||
@@ -308,6 +345,16 @@ void Statistics::AskSeries(Duration back,
     runtime_.Post([this, back, done = std::move(done), stay = home_.stay()]() mutable {
         if (!stay.holds()) return done({});
         done(series_.Since(runtime_.Now().wall - back));
+    });
+}
+
+void Statistics::AskQueue(Text queue, Duration back,
+                          std::move_only_function<void(QueueAnswer)> done) {
+    runtime_.Post([this, queue = std::move(queue), back, done = std::move(done),
+                   stay = home_.stay()]() mutable {
+        if (!stay.holds()) return done({});
+        done({.points = queues_.Since(queue, runtime_.Now().wall - back),
+              .kept = queues_.Keeps(queue)});
     });
 }
 

@@ -2,8 +2,9 @@
 // themselves are gone.
 //
 // The leader adds up what the node commits and writes it down as rows of settings every ten seconds and
-// when it stops in order; the series, for charts, once a minute. What ended since then is lost in a
-// crash; nothing is ever counted twice. A new leader goes on from the rows it finds.
+// when it stops in order; the series and the history of queues, for charts, once a minute.
+// What ended since then is lost in a crash; nothing is ever counted twice. A new leader goes on from
+// the rows it finds.
 //
 // Runs on the node's thread; Bind it to its node before the node starts.
 #pragma once
@@ -18,6 +19,7 @@
 #include "node/node.h"
 #include "node/runtime.h"
 #include "node/sink.h"
+#include "statistics/queue_history.h"
 #include "statistics/report.h"
 #include "statistics/rollup.h"
 #include "statistics/series.h"
@@ -28,6 +30,7 @@ namespace takt::internal {
 struct StatisticsConfig {
     Duration flush_interval{10'000};
     Duration step{10'000};                        // Of the series.
+    Duration queue_step{60'000};                  // Of the history of queues.
     Duration keep_series{60'000};                 // Between two writings of it.
     Duration keep{std::chrono::hours(24 * 400)};  // Older days are deleted.
 };
@@ -53,6 +56,13 @@ class Statistics final : public Sink {
     // From any thread. `done` comes on the node's thread.
     void AskSeries(Duration back, std::move_only_function<void(std::vector<SeriesPoint>)> done);
 
+    struct QueueAnswer {
+        std::vector<QueuePoint> points;
+        bool kept = false;  // False: too many queues are at work.
+    };
+    // The same of one queue.
+    void AskQueue(Text queue, Duration back, std::move_only_function<void(QueueAnswer)> done);
+
     const StatisticsConfig& config() const { return config_; }
 
   private:
@@ -61,6 +71,7 @@ class Statistics final : public Sink {
     void LoadDay(Day day, Action then);
     void TakeDay(Day day, const Result<std::vector<SettingPut>>& rows);
     void DeleteOld();
+    void EndStep(const Engine& engine);
     // The series of an earlier leader goes on in this one.
     Flow<> TakeSeries(Stay term);
     void KeepSeries();
@@ -73,6 +84,8 @@ class Statistics final : public Sink {
     Node* node_ = nullptr;
     Rollup rollup_;
     Series series_;
+    QueueHistory queues_;
+    Time queue_step_end_{};  // When the last step of the queues' history ended.
     bool leading_ = false;
     std::uint64_t flush_timer_ = 0;
     std::uint64_t step_timer_ = 0;

@@ -47,13 +47,16 @@ class InstantWorker final : public Sink {
     Statistics& next_;
 };
 
+StatisticsConfig ConfigOf(Duration step) {
+    return {.flush_interval = 1h, .step = step, .queue_step = step, .keep = 48h};
+}
+
 // One scheduler after the other over the same database.
 class Leader {
   public:
     explicit Leader(std::shared_ptr<MemoryDatabase> database, const char* name, Duration step = 1h)
         : store_(std::move(database)),
-          statistics(runtime_, PartitionReader(store_, kDefaultPartition),
-                     {.flush_interval = 1h, .step = step, .keep = 48h}),
+          statistics(runtime_, PartitionReader(store_, kDefaultPartition), ConfigOf(step)),
           worker_(statistics),
           node_(runtime_, store_, {.leadership = {.node = NodeId(Text(name))}}, NewRandomSeed(),
                 &worker_) {
@@ -134,6 +137,20 @@ class Leader {
     std::thread thread_{[this] { loop_.run(); }};
 };
 
+// How many ended in the queue by its history, once that is `least`.
+std::uint64_t AwaitQueue(Leader& leader, std::uint64_t least) {
+    std::uint64_t count = 0;
+    for (const Steady end = SteadyClock::now() + 10s; SteadyClock::now() < end;) {
+        std::promise<Statistics::QueueAnswer> answer;
+        leader.statistics.AskQueue(Text("default"), 1h,
+                                   [&](auto given) { answer.set_value(std::move(given)); });
+        count = 0;
+        for (const QueuePoint& point : answer.get_future().get().points) count += point.finished;
+        if (count >= least) break;
+    }
+    return count;
+}
+
 // A leader stops in order, another takes over: the day goes on where it was.
 TEST(StatisticsTest, OutliveTheirLeader) {
     auto database = std::make_shared<MemoryDatabase>();
@@ -172,6 +189,26 @@ TEST(StatisticsTest, TheSeriesGoesOnUnderTheNextLeader) {
     }
     Leader third(database, "c");
     EXPECT_EQ(third.AwaitSeries(25), 25u) << "of both";
+}
+
+// The same on the page of a queue.
+TEST(StatisticsTest, TheHistoryOfAQueueGoesOnUnderTheNextLeader) {
+    auto database = std::make_shared<MemoryDatabase>();
+    {
+        Leader first(database, "a", 10ms);
+        first.RunTasks(20);
+        EXPECT_EQ(AwaitQueue(first, 20), 20u);
+        first.Flush();
+    }
+    {
+        Leader second(database, "b", 10ms);
+        EXPECT_EQ(AwaitQueue(second, 20), 20u) << "from the store";
+        second.RunTasks(5);
+        EXPECT_EQ(AwaitQueue(second, 25), 25u);
+        second.Flush();
+    }
+    Leader third(database, "c");
+    EXPECT_EQ(AwaitQueue(third, 25), 25u) << "of both";
 }
 
 TEST(SeriesTest, PointsAreReadBackAsTheyWereKept) {
