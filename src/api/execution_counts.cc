@@ -32,13 +32,16 @@ struct CountedPage {
     std::vector<CountedRow> rows;
     Serial last = 0;
     bool more = false;
+    std::size_t looked_at = 0;
+    std::size_t bytes = 0;
 };
 
 // Off the server's thread; only what is counted goes on to it.
 CountedPage CountFitting(const ExecutionQuery& query, const std::vector<Execution>& rows) {
-    CountedPage page{.more = MoreMayFollow(query, rows)};
+    CountedPage page{.more = MoreMayFollow(query, rows), .looked_at = rows.size()};
     if (!rows.empty()) page.last = rows.back().serial;
     for (const Execution& row : rows) {
+        page.bytes += ListBytes(row);
         if (query.words.Fit(row)) page.rows.push_back({TimeOf(row.serial), row.status});
     }
     return page;
@@ -97,15 +100,17 @@ void WriteColumns(JsonWriter& json, const std::vector<CountedRow>& rows) {
 Flow<> CountExecutions(Call call) {
     auto query = QueryExecutions(call.request());
     if (!query) co_return call.RefuseRequest(query.error());
-    query->brief = true;
     query->limit = kCountPageRows;
-    const Steady until = SteadyClock::now() + kCountTimeMax;
+    SearchBudget budget(query->words, kCountTimeMax);
     std::vector<CountedRow> rows;
-    std::size_t pages = 0;
+    std::size_t looked_at = 0;
     bool more = true;
-    while (more && pages++ < kCountedRowsMax / kCountPageRows && SteadyClock::now() < until) {
+    while (more && looked_at < kCountedRowsMax && budget.goes_on()) {
+        query->brief = budget.brief();
         const auto page = co_await ReadToCount(call, *query);
         if (!page) co_return call.RefuseAnswer(page.error());
+        looked_at += page->looked_at;
+        budget.Read(page->bytes);
         rows.insert(rows.end(), page->rows.begin(), page->rows.end());
         query->before = page->last;
         more = page->more;

@@ -14,6 +14,7 @@ constexpr std::size_t kSearchPageRows = 1000;
 struct ReadRows {
     SearchedPage page;
     std::size_t looked_at = 0;
+    std::size_t bytes = 0;
 };
 
 // Done where the rows come, off the server's thread: a thousand rows have a hundred thousand letters.
@@ -21,8 +22,10 @@ ReadRows PickFitting(const ExecutionQuery& query, std::vector<Execution> rows) {
     ReadRows read{.looked_at = rows.size()};
     read.page.more = MoreMayFollow(query, rows);
     if (!rows.empty()) read.page.last = rows.back().serial;
-    std::erase_if(rows, [&](const Execution& row) { return !query.words.Fit(row); });
-    read.page.rows = std::move(rows);
+    for (Execution& row : rows) {
+        read.bytes += ListBytes(row);
+        if (query.words.Fit(row)) read.page.rows.push_back(Brief(std::move(row)));
+    }
     return read;
 }
 
@@ -55,19 +58,21 @@ void TakePage(SearchedPage page, std::size_t limit, SearchedPage& found) {
 
 Flow<Result<SearchedPage>> SearchExecutions(const Call& call, ExecutionQuery query) {
     const std::size_t limit = query.limit;
-    const Steady until = SteadyClock::now() + kSearchTimeMax;
-    query.brief = true;
+    SearchBudget budget(query.words, kSearchTimeMax);
     if (!query.words.empty()) query.limit = kSearchPageRows;
     SearchedPage found;
     std::size_t looked_at = 0;
     do {
+        const bool was_brief = std::exchange(query.brief, budget.brief());
+        if (looked_at > 0 && query.brief && !was_brief) found.parameters_last = found.last;
         auto read = co_await ReadToSearch(call, query);
         if (!read) co_return std::unexpected(read.error());
         looked_at += read->looked_at;
+        budget.Read(read->bytes);
         TakePage(std::move(read->page), limit, found);
         query.before = found.last;
     } while (found.more && found.rows.size() < limit && looked_at < kSearchRowsMax &&
-             SteadyClock::now() < until);
+             budget.goes_on());
     co_return found;
 }
 

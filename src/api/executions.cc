@@ -23,6 +23,8 @@ Flow<> SendSearched(Call call, ExecutionQuery query) {
     json.BeginObject();
     json.Key("searched_to");
     early ? json.Value(TimeOf(page->last)) : json.Null();
+    json.Key("parameters_searched_to");
+    page->parameters_last != 0 ? json.Value(TimeOf(page->parameters_last)) : json.Null();
     json.Key("items").BeginArray();
     for (const Execution& row : page->rows) WriteExecution(json, {row, ExecutionDetail::kBrief});
     std::optional<std::string> next;
@@ -41,7 +43,7 @@ void ListExecutions(Call call) {
     if (!filter->words.empty()) {
         if (details == "false") return Launch(SendSearched(std::move(call), std::move(*filter)));
         return call.RefuseRequest(
-            BadField("details", "cannot be combined with search or metadata").error());
+            BadField("details", "cannot be combined with search, metadata or parameters").error());
     }
     // A page of a thousand results of a MiB each would be a GiB; whoever wants them gets shorter
     // pages.
@@ -95,10 +97,13 @@ std::vector<RouteQuery> ExecutionFilterParameters() {
             {"type", "Of this type."},
             {"queue", "Of this queue."},
             {"search",
-             "With this text in name, id, type, queue, worker, step, metadata or error, A to Z "
-             "without regard to case. A list looks at the newest 20000 that the rest of the filter "
-             "leaves; searched_to and next_cursor say where to go on."},
+             "With this text in name, id, type, queue, worker, step, metadata, error or a value of "
+             "the parameters, A to Z without regard to case. A list looks at the newest 20000 that "
+             "the rest of the filter leaves, and at 32 MiB of parameters; searched_to, "
+             "parameters_searched_to and next_cursor say where to go on."},
             {"metadata", "With this metadata, name=value."},
+            {"parameters",
+             "With this value in the parameters, path=value: order.id=4711. Bounded like search."},
             {"from", "Created at this time or later."},
             {"to", "Created before this time."}};
 }

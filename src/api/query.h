@@ -38,7 +38,7 @@ struct ExecutionQuery : ExecutionFilter {
     SearchWords words;
 };
 
-// task_id, status, worker_id, type, queue, search, metadata, from, to, limit and cursor.
+// task_id, status, worker_id, type, queue, search, metadata, parameters, from, to, limit and cursor.
 Result<ExecutionQuery> QueryExecutions(const HttpRequest& request);
 
 // One part of such a filter, by its name. False if there is no part of that name.

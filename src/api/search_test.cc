@@ -2,6 +2,7 @@
 #include <string>
 #include <vector>
 
+#include "api/search_text.h"
 #include "api/search_words.h"
 #include "api/test_scheduler.h"
 
@@ -44,6 +45,69 @@ TEST(Search, ExecutionsAreFoundByNameIdMetadataAndErrorWithoutRegardToCase) {
     EXPECT_EQ(found("metadata=team%3Dimages&search=invoices"), Ids{});
     const Answered one = scheduler.Get("/api/v1/executions/a1");
     EXPECT_EQ(one.json.at("metadata").at("team").as_string(), "Billing");
+}
+
+// An order is looked for by its number, which only the parameters have.
+TEST(Search, ValuesInParametersAreFound) {
+    TestScheduler scheduler;
+    scheduler.Post("/api/v1/tasks", R"({"id": "a1", "name": "ship", "delay": "1h",
+        "parameters": {"order": {"id": 4711, "lines": [{"sku": "AB-1"}, {"sku": "CD-2"}]}}})");
+    scheduler.Post("/api/v1/tasks", R"({"id": "b2", "name": "ship", "delay": "1h",
+        "parameters": {"order": {"id": 4712}, "to": "\u5317\u4eac"}})");
+    scheduler.Post("/api/v1/tasks", R"({"id": "t3", "name": "bill", "interval": "1h",
+        "parameters": {"customer": "Acme"}})");
+    const auto found = [&](const std::string& query) {
+        return FoundIds(scheduler.Get("/api/v1/executions?" + query));
+    };
+    EXPECT_EQ(found("search=4711"), Ids{"a1"});
+    EXPECT_EQ(found("search=cd-2"), Ids{"a1"});
+    EXPECT_EQ(found("search=%E5%8C%97%E4%BA%AC"), Ids{"b2"}) << "however it was escaped";
+    EXPECT_EQ(found("search=order.id%3D4712"), Ids{"b2"});
+    EXPECT_EQ(found("search=sku"), Ids{}) << "names alone are those of every run";
+    EXPECT_EQ(found("parameters=order.id%3D4711"), Ids{"a1"});
+    EXPECT_EQ(found("parameters=order.lines.sku%3DCD-2"), Ids{"a1"}) << "of any line";
+    EXPECT_EQ(found("parameters=order.id%3D471"), Ids{}) << "letter by letter";
+    EXPECT_EQ(found("parameters=id%3D4711"), Ids{}) << "by its whole path";
+    const auto list = scheduler.Get("/api/v1/executions?search=4711");
+    EXPECT_TRUE(list.json.at("parameters_searched_to").is_null());
+    EXPECT_FALSE(list.json.at("items").at(0).as_object().contains("parameters"));
+    const auto counts = scheduler.Get("/api/v1/execution-counts?search=4711");
+    EXPECT_EQ(counts.json.at("total").to_number<int>(), 1) << "the counts are those of the list";
+    EXPECT_EQ(FoundIds(scheduler.Get("/api/v1/tasks?search=acme")), Ids{"t3"});
+    EXPECT_EQ(FoundIds(scheduler.Get("/api/v1/tasks?parameters=customer%3DAcme")), Ids{"t3"});
+    const auto swept =
+        scheduler.Post("/api/v1/executions/cancel", R"({"parameters": "order.id=4711"})");
+    EXPECT_EQ(swept.json.at("changed").to_number<int>(), 1) << swept.body;
+    EXPECT_EQ(scheduler.Get("/api/v1/executions/b2").Text("status"), "pending");
+}
+
+// Many megabytes of parameters: a word is still looked for in every name, and the answer says how
+// far parameters were read; what is asked of parameters alone ends there and goes on by its cursor.
+TEST(Search, LargeParametersEndTheirSearchAndNotThatOfNames) {
+    TestScheduler scheduler;
+    const std::string filler(800'000, 'x');
+    for (int i = 0; i < 45; ++i) {
+        const std::string id = "e" + std::to_string(i);
+        const Answered made =
+            scheduler.Post("/api/v1/tasks", R"({"id": ")" + id + R"(", "name": "big", "delay": "1h",
+                "parameters": {"key": "k)" + std::to_string(i) +
+                                                R"(.", "filler": ")" + filler + R"("}})");
+        ASSERT_EQ(made.status, 201) << made.body;
+    }
+    const Answered by_name = scheduler.Get("/api/v1/executions?search=e0&limit=1");
+    EXPECT_EQ(FoundIds(by_name), Ids{"e0"});
+    EXPECT_TRUE(by_name.json.at("searched_to").is_null());
+    EXPECT_TRUE(by_name.json.at("parameters_searched_to").is_string());
+    EXPECT_EQ(FoundIds(scheduler.Get("/api/v1/executions?search=k0.")), Ids{}) << "too far back";
+    EXPECT_EQ(FoundIds(scheduler.Get("/api/v1/executions?search=k44.")), Ids{"e44"});
+
+    const Answered first = scheduler.Get("/api/v1/executions?parameters=key%3Dk0.");
+    EXPECT_EQ(FoundIds(first), Ids{});
+    ASSERT_TRUE(first.json.at("searched_to").is_string()) << first.body;
+    const Answered second = scheduler.Get("/api/v1/executions?parameters=key%3Dk0.&cursor=" +
+                                          first.Text("next_cursor"));
+    EXPECT_EQ(FoundIds(second), Ids{"e0"});
+    EXPECT_TRUE(second.json.at("searched_to").is_null());
 }
 
 // Half a character, cut by a program that knows only bytes: it was looked for, and never found.
@@ -151,6 +215,8 @@ TEST(Search, MistakesInASearchAreNamed) {
     EXPECT_EQ(field("search=" + std::string(201, 'x')), "search");
     EXPECT_EQ(field("metadata=team"), "metadata");
     EXPECT_EQ(field("metadata=%3Dx"), "metadata");
+    EXPECT_EQ(field("parameters=order"), "parameters");
+    EXPECT_EQ(field("parameters=a%3Db&details=true"), "details");
     EXPECT_EQ(field("search=x&details=true"), "details");
 }
 
@@ -171,6 +237,20 @@ TEST(SearchWordsTest, FindsAWordAnywhere) {
     EXPECT_TRUE(fits("D-1"));
     EXPECT_FALSE(fits("abb"));
     EXPECT_FALSE(fits("aabx"));
+}
+
+TEST(SearchTextTest, TakesParametersApartOnlyWhereTheyAreJson) {
+    EXPECT_TRUE(HasValue(R"({"a": [1, {"b": "Deep"}]})", "deep"));
+    EXPECT_TRUE(HasValue(R"("Alone")", "alone"));
+    EXPECT_TRUE(HasValue(R"({"a": true})", "a=tr"));
+    EXPECT_TRUE(HasValue(R"({"a": "say \"hi\""})", "\"hi\""));
+    EXPECT_FALSE(HasValue(R"({"deep": 1})", "deep"));
+    EXPECT_FALSE(HasValue("", "x"));
+    EXPECT_TRUE(HasValue("not JSON at all", "json"));
+    EXPECT_TRUE(HasValueAt(R"({"a": {"b": 1.50}})", "a.b", "1.50")) << "as it was written";
+    EXPECT_TRUE(HasValueAt(R"({"a": null})", "a", "null"));
+    EXPECT_FALSE(HasValueAt(R"({"a": {"b": 1}})", "a", R"({"b": 1})"));
+    EXPECT_FALSE(HasValueAt("a=1", "a", "1"));
 }
 
 }  // namespace

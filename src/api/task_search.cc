@@ -81,9 +81,11 @@ std::vector<RouteQuery> TaskListParameters() {
     return {
         {"name", "Only those whose name contains this."},
         {"search",
-         "Only those with this text in name, id, type, queue or metadata, A to Z without regard "
-         "to case. A call looks at 10000 tasks; next_cursor goes on."},
+         "Only those with this text in name, id, type, queue, metadata or a value of the "
+         "parameters, A to Z without regard to case. A call looks at 10000 tasks; next_cursor goes "
+         "on."},
         {"metadata", "Only those with this metadata, name=value."},
+        {"parameters", "Only those with this value in the parameters, path=value."},
         {"type", "Only those of this type."},
         {"queue", "Only those of this queue."},
         {"state", "Only those that are active, paused or over."},

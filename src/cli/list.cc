@@ -14,7 +14,7 @@ constexpr std::size_t kPageMax = 1000;
 
 struct ListOptions {
     ClientOptions client;
-    std::string task, status, worker, type, queue, parent, search, metadata, cursor;
+    std::string task, status, worker, type, queue, parent, search, metadata, parameters, cursor;
     TimeWindow created;
     std::size_t limit = 20;
     bool all = false;
@@ -31,12 +31,17 @@ std::string WhyNothing(const ListOptions& options) {
 
 // The place where a list ended.
 struct ListEnd {
-    const std::string& cursor;       // Empty: there is no more.
-    const std::string& searched_to;  // Empty: all of it was searched.
+    const std::string& cursor;         // Empty: there is no more.
+    const std::string& searched_to;    // Empty: all of it was searched.
+    const std::string& parameters_to;  // The same of the parameters.
     bool nothing;
 };
 
 void PrintEnd(const ListOptions& options, const ListEnd& end) {
+    if (!end.parameters_to.empty()) {
+        std::fprintf(stderr, "parameters were searched back to %s only: there are many megabytes\n",
+                     end.parameters_to.c_str());
+    }
     if (options.client.json) {
         std::string next = "null";
         if (!end.cursor.empty()) {
@@ -59,7 +64,7 @@ void PrintEnd(const ListOptions& options, const ListEnd& end) {
 Result<int> List(Client& client, const ListOptions& options) {
     std::string cursor = options.cursor;
     std::size_t left = options.all ? SIZE_MAX : options.limit;
-    std::string searched_to;
+    std::string searched_to, parameters_to;
     bool first = true;
     if (options.client.json) std::printf("{\"items\":[");
     while (left > 0) {
@@ -73,6 +78,7 @@ Result<int> List(Client& client, const ListOptions& options) {
                                              {"children", options.children ? "true" : ""},
                                              {"search", options.search},
                                              {"metadata", options.metadata},
+                                             {"parameters", options.parameters},
                                              {"from", options.created.since},
                                              {"to", options.created.until},
                                              {"limit", std::to_string(std::min(left, kPageMax))},
@@ -97,12 +103,16 @@ Result<int> List(Client& client, const ListOptions& options) {
         left -= std::min(left, items.size());
         cursor = Member(page->value, "next_cursor");
         searched_to = Member(page->value, "searched_to");
+        if (parameters_to.empty()) parameters_to = Member(page->value, "parameters_searched_to");
         if (cursor.empty()) break;
         // A search that found too few in time: whoever wants all of it has the patience.
         if (!options.all && !searched_to.empty()) break;
         if (items.empty() && searched_to.empty()) break;
     }
-    PrintEnd(options, {.cursor = cursor, .searched_to = searched_to, .nothing = first});
+    PrintEnd(options, {.cursor = cursor,
+                       .searched_to = searched_to,
+                       .parameters_to = parameters_to,
+                       .nothing = first});
     return kOk;
 }
 
@@ -125,8 +135,11 @@ void AddList(CLI::App& app, Context& context) {
     list->add_option("--parent", options->parent, "Only the parts of this run");
     list->add_option(
         "--search", options->search,
-        "Only with this text in name, id, type, queue, worker, step, metadata or error");
+        "Only with this text in name, id, type, queue, worker, step, metadata, error or a value of "
+        "the parameters");
     list->add_option("--metadata", options->metadata, "Only with this metadata, NAME=VALUE");
+    list->add_option("--parameters", options->parameters,
+                     "Only with this value in the parameters, PATH=VALUE: order.id=4711");
     options->created.Add(*list, "Created");
     list->add_option("-n,--limit", options->limit, "How many")
         ->capture_default_str()
@@ -138,6 +151,7 @@ void AddList(CLI::App& app, Context& context) {
         "  takt list --status failed,cancelled --type resize\n"
         "  takt list --task nightly --limit 5\n"
         "  takt list --search 'connection refused' --metadata team=billing\n"
+        "  takt list --parameters order.id=4711\n"
         "  takt list --status running -w\n"
         "  takt list --status failed --since 1h -o wide\n"
         "  takt list --all --json | jq -r '.items[].id'\n");
