@@ -10,6 +10,8 @@ const modules = createRequire(join(resolve(process.env.TAKT_WEB ?? 'build/web'),
 const axe = readFileSync(modules.resolve('axe-core/axe.min.js'), 'utf8');
 const long = 'a-name-that-some-program-made-up-and-that-has-no-place-to-break-it-0123456789-0123456789';
 
+const queue = `queue-${long.slice(0, 50)}`;
+
 let scheduler;
 let browser;
 let page;
@@ -21,7 +23,7 @@ before(async () => {
     for (const id of ['w10', 'w2'])
         stops.push(startWorker(scheduler.address, '--id', id, '--queues', 'own', '--labels', `only=${id}`));
     await submit({ id: 'tidy', name: 'tidy', type: 'echo', cron_expression: '30 9 5 12 *' });
-    await submit({ id: 'long', name: long, type: long.slice(0, 60), interval: '1h' });
+    await submit({ id: 'long', name: long, type: long.slice(0, 60), interval: '1h', queue });
     await submit({ id: 'stuck', name: 'stuck', type: 'nobody-runs-this', queue: 'media' });
     await until('the workers are there', async () => {
         return (await call(scheduler.address, 'GET', 'workers')).items.length === 3;

@@ -1,4 +1,4 @@
-// Ten jobs of every day, each begun at the overview by somebody who knows the words of the page and nothing else.
+// Jobs of every day, each begun at the overview by somebody who knows the words of the page and nothing else.
 // Clicks are counted, typing is not; each job has the number of clicks that it may take.
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
@@ -174,6 +174,16 @@ job('an execution is found by its metadata', 1, async () => {
     await page.keyboard.type('a-4711');
     await click(page.getByRole('option', { name: /Ship order/ }));
     await page.getByText('order=A-4711').waitFor();
+});
+
+job('an execution is found by a value in its parameters', 1, async () => {
+    const parameters = { order: { number: 'B-0815', lines: 3 } };
+    await submit({ id: 'p-1', name: 'Pack order', type: 'echo', parameters });
+    await page.keyboard.press('Control+k');
+    await page.locator('.search input:focus').waitFor();
+    await page.keyboard.type('b-0815');
+    await click(page.getByRole('option', { name: /Pack order/ }));
+    await page.getByText('"B-0815"').first().waitFor();
 });
 
 job('today beside yesterday', 1, async () => {

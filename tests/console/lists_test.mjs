@@ -216,6 +216,45 @@ test('a worker and a queue have pages that say what runs there and why not', asy
         .waitFor();
 });
 
+// The canvas of a chart cannot be asked; what it is drawn from can.
+test('the charts of a queue begin before the page was opened, and go back as far as is asked', async () => {
+    await submit({ name: 'any', type: 'noop', queue: 'charted' });
+    const asked = [];
+    await page.route('**/api/v1/queues/charted/history*', async (route) => {
+        asked.push(new URL(route.request().url()).searchParams.get('minutes'));
+        const answer = await route.fetch();
+        assert.equal(answer.status(), 200);
+        await route.fulfill({ json: { ...(await answer.json()), kept: asked.at(-1) !== '15' } });
+    });
+    await page.goto(`${scheduler.address}/queues/charted`);
+    for (const label of ['Waiting and running', 'Waiting time', 'Ended per minute'])
+        await page.getByRole('img', { name: label }).locator('canvas').waitFor();
+    assert.equal(asked[0], '60');
+    await page.getByText('6 hours', { exact: true }).click();
+    await until('six hours are read', async () => asked.includes('360'));
+    assert.match(page.url(), /minutes=360/);
+    await page.reload();
+    await page.locator('.ant-segmented-item-selected', { hasText: '6 hours' }).waitFor();
+    await page.getByText('15 min', { exact: true }).click();
+    await page.getByText('Too many queues are at work').waitFor();
+    await page.unroute('**/api/v1/queues/charted/history*');
+});
+
+test('an execution is found by a value in its parameters, also by its path', async () => {
+    await submit({ id: 'o-1', name: 'Order', type: 'echo', parameters: { order: { id: 4711 } } });
+    await submit({ id: 'o-2', name: 'Order', type: 'echo', parameters: { order: { id: 4712 } } });
+    await page.goto(`${scheduler.address}/executions`);
+    const rows = page.locator('tr.ant-table-row');
+    await page.getByLabel('Parameters').fill('order.id=4711');
+    await page.keyboard.press('Enter');
+    await until('one is left', async () => (await rows.count()) === 1);
+    assert.match(await rows.first().textContent(), /o-1/);
+    assert.match(page.url(), /parameters=order.id%3D4711/);
+    await page.goto(`${scheduler.address}/executions?search=4712`);
+    await until('the other one', async () => /o-2/.test(await rows.first().textContent()));
+    assert.equal(await rows.count(), 1);
+});
+
 test('the pages complain of nothing', () => {
     const expected = /400 .*|404 .*workers\/long-gone/;
     assert.deepEqual(

@@ -58,21 +58,25 @@ export function setUnits(language: Language): void {
     units = language === 'zh' ? chinese : english;
 }
 
+const inTwo = (count: number, perLarge: number, large: string, small: string): string => {
+    const rest = count % perLarge;
+    return `${Math.floor(count / perLarge)} ${large}${rest > 0 ? ` ${rest} ${small}` : ''}`;
+};
+
 // 1234 → "1.2 s"; two significant steps are enough to compare by eye.
 export function formatMs(ms: number | null | undefined): string {
     if (ms === null || ms === undefined || Number.isNaN(ms)) return '–';
     if (ms < 1) return ms === 0 ? `0 ${units.ms}` : `<1 ${units.ms}`;
-    // Each step rounds first and then looks whether the next larger unit is reached: 119,700 ms is 2 min 0 s,
+    // Each step rounds first and then looks whether the next larger unit is reached: 119,700 ms is 2 min,
     // not 1 min 60 s.
     if (Math.round(ms) < 1_000) return `${Math.round(ms)} ${units.ms}`;
     if (Math.round(ms / 10) < 1_000) return `${(ms / 1_000).toFixed(2)} ${units.s}`;
     if (Math.round(ms / 100) < 600) return `${(ms / 1_000).toFixed(1)} ${units.s}`;
     const seconds = Math.round(ms / 1_000);
-    if (seconds < 3_600) return `${Math.floor(seconds / 60)} ${units.min} ${seconds % 60} ${units.s}`;
+    if (seconds < 3_600) return inTwo(seconds, 60, units.min, units.s);
     const minutes = Math.round(seconds / 60);
-    if (minutes < 48 * 60) return `${Math.floor(minutes / 60)} ${units.h} ${minutes % 60} ${units.min}`;
-    const hours = Math.round(minutes / 60);
-    return `${Math.floor(hours / 24)} ${units.d} ${hours % 24} ${units.h}`;
+    if (minutes < 48 * 60) return inTwo(minutes, 60, units.h, units.min);
+    return inTwo(Math.round(minutes / 60), 24, units.d, units.h);
 }
 
 // "15m" or "1h30m", as the server spells them, in the units of the page.

@@ -99,6 +99,8 @@ export function themeOf(isDark: boolean, still: boolean): ThemeConfig {
             colorError: palette.status.failed,
             colorLink: palette.accent,
             colorTextBase: palette.text,
+            // The help below a field is to be read, too.
+            colorTextDescription: palette.muted,
             colorTextPlaceholder: isDark ? '#8c98a6' : '#66717f',
             colorBgLayout: isDark ? '#10161d' : '#f5f7f9',
             colorBgContainer: palette.card,

@@ -7,6 +7,7 @@ import type {
     AlertMetric,
     AlertRule,
     AlertRuleFields,
+    QueueHistory,
     Series,
     Statistic,
 } from './observe';
@@ -156,8 +157,9 @@ export interface ExecutionFilter {
     worker_id?: string;
     type?: string;
     queue?: string;
-    search?: string; // In names, ids, metadata and errors.
+    search?: string; // In names, ids, metadata, errors and values of parameters.
     metadata?: string; // name=value
+    parameters?: string; // path=value
     from?: string;
     to?: string;
 }
@@ -340,6 +342,8 @@ export const api = {
             query: { ...query, format: 'csv' },
             headers: { Accept: 'text/csv' },
         }).then((response) => response.blob()),
+    queueHistory: (name: string, minutes: number, signal?: Signal) =>
+        call<QueueHistory>('GET', `queues/${id(name)}/history`, { query: { minutes }, signal }),
     series: (minutes: number, signal?: Signal) =>
         call<Series>('GET', 'statistics/series', { query: { minutes }, signal }),
 };

@@ -7,6 +7,7 @@ export type {
     AlertChannelPut,
     AlertMetric,
     AlertRule,
+    QueueHistory,
     Series,
     SeriesPoint,
 } from './schema';

@@ -4,7 +4,7 @@ import { forwardRef } from 'react';
 import { type Need, useAllowed } from '../hooks/useMe';
 
 // `label` says what it does, `name` to what: a screen reader has no row to look at.
-interface Props extends Omit<ButtonProps, 'children' | 'size' | 'aria-label'> {
+interface Props extends Omit<ButtonProps, 'children' | 'aria-label'> {
     label: string;
     name: string;
     need?: Need;

@@ -7,7 +7,7 @@ import {
     WarningOutlined,
 } from '@ant-design/icons';
 import { Alert, Button, Skeleton } from 'antd';
-import type { ReactNode } from 'react';
+import { type ReactNode, useRef } from 'react';
 import type { Problem } from '../api/client';
 import type { Data } from '../hooks/useData';
 import { useI18n } from '../i18n';
@@ -63,6 +63,14 @@ export function ProblemNote({ problem, retry }: { problem: Problem; retry?: () =
             )}
         </Note>
     );
+}
+
+// A part of a page that is shown when all of these have answered, so that nothing in it moves when the next one does.
+export function Whole({ of, children }: { of: readonly Data<unknown>[]; children: ReactNode }) {
+    const shown = useRef(false);
+    shown.current ||= of.every(({ data, problem }) => data !== undefined || problem);
+    if (!shown.current) return <Skeleton active paragraph={{ rows: 12 }} title={false} className="loading" />;
+    return children;
 }
 
 // Shows data as soon as there is some; a later failure is a line above it, not the end of it.

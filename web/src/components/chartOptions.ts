@@ -89,6 +89,7 @@ export function timeChart(
             stack: line.stack,
             showSymbol: line.points.length === 1,
             smooth: 0.2,
+            smoothMonotone: 'x' as const, // A curve that swings out would tell of values that nobody measured.
             lineStyle: { width: 1.8, color: line.colour },
             itemStyle: { color: line.colour },
             areaStyle: line.filled ? { color: line.colour, opacity: 0.12 } : undefined,

@@ -1,4 +1,4 @@
-// The last hour in steps, for the live charts: as the server kept it, or, from a server that keeps none,
+// The last hours in steps, for the live charts: as the server kept it, or, from a server that keeps none,
 // as this page has seen it since it was opened.
 import { useEffect, useState } from 'react';
 import { api, type Problem } from '../api/client';
@@ -18,10 +18,11 @@ export interface Rates {
 export interface LiveSeries {
     rates: Rates[];
     points: SeriesPoint[]; // Empty if the server keeps none.
+    lastHour: SeriesPoint[]; // Those of them, however far back the charts go.
     problem: Problem | undefined;
 }
 
-const minutes = 60;
+const hour = 60;
 const seenMax = 900; // Half an hour at one reading in two seconds.
 
 interface Seen {
@@ -47,17 +48,27 @@ function ratesOfSeen(seen: Seen[]): Rates[] {
     });
 }
 
-export function useSeries(metrics: Metrics | undefined): LiveSeries {
-    const series = useData((signal) => api.series(minutes, signal), [], { everyMs: 10_000 });
+const since = (points: SeriesPoint[], minutes: number) => {
+    const from = Date.now() - minutes * 60_000;
+    return points.filter(({ at }) => Date.parse(at) >= from);
+};
+
+export function useSeries(metrics: Metrics | undefined, minutes: number): LiveSeries {
+    // The numbers beside the charts are of an hour. Six hours are half a megabyte: not every ten seconds.
+    const read = Math.max(hour, minutes);
+    const series = useData((signal) => api.series(read, signal), [read], {
+        everyMs: read > hour ? 60_000 : 10_000,
+    });
     const [seen, setSeen] = useState<Seen[]>([]);
     useEffect(() => {
         if (metrics) setSeen((old) => [...old.slice(-seenMax), { at: Date.now(), metrics }]);
     }, [metrics]);
 
-    if (!series.data) return { rates: ratesOfSeen(seen), points: [], problem: series.problem };
+    if (!series.data) return { rates: ratesOfSeen(seen), points: [], lastHour: [], problem: series.problem };
     const step = secondsOf(series.data.step);
+    const points = since(series.data.items, minutes);
     return {
-        rates: series.data.items.map((point) => ({
+        rates: points.map((point) => ({
             at: Date.parse(point.at),
             submitted: point.submitted / step,
             completed: point.completed / step,
@@ -65,7 +76,8 @@ export function useSeries(metrics: Metrics | undefined): LiveSeries {
             running: point.running,
             pending: point.pending,
         })),
-        points: series.data.items,
+        points,
+        lastHour: since(series.data.items, hour),
         problem: undefined,
     };
 }

@@ -1,4 +1,4 @@
-// Search by keyboard: pages, tasks, workers, executions by name, id, metadata or error.
+// Search by keyboard: pages, tasks, workers, executions by name, id, metadata, parameters or error.
 import {
     CalendarOutlined,
     DesktopOutlined,

@@ -5,9 +5,11 @@ import { api } from '../api/client';
 import { Chart } from '../components/Chart';
 import { timeChart } from '../components/chartOptions';
 import { PageHeader } from '../components/PageHeader';
-import { Loaded, ProblemNote } from '../components/States';
+import { RangeSwitch, useRange } from '../components/RangeSwitch';
+import { Loaded, ProblemNote, Whole } from '../components/States';
 import { formatMs, formatNumber } from '../format';
 import { useData } from '../hooks/useData';
+import { useAlertsFiring } from '../hooks/useFiring';
 import { usePalette } from '../hooks/usePalette';
 import { usePreferences } from '../hooks/usePreferences';
 import { type LiveSeries, useSeries } from '../hooks/useSeries';
@@ -87,8 +89,10 @@ function Latency({ series }: { series: LiveSeries }) {
 export default function Overview() {
     const { t, locale } = useI18n();
     const metrics = useData((signal) => api.metrics(signal), [], { everyMs: 2_000 });
-    const series = useSeries(metrics.data);
-    const ended = series.points.reduce((sum, { completed, failed }) => sum + completed + failed, 0);
+    const alerts = useAlertsFiring();
+    const { minutes } = useRange();
+    const series = useSeries(metrics.data, minutes);
+    const ended = series.lastHour.reduce((sum, { completed, failed }) => sum + completed + failed, 0);
     return (
         <>
             <PageHeader
@@ -102,30 +106,35 @@ export default function Overview() {
                     })
                 }
             />
-            <Firing />
-            <Loaded of={metrics}>{(data) => <Numbers metrics={data} series={series} />}</Loaded>
-            <div className="grid">
-                <Card
-                    className="span-6"
-                    size="small"
-                    title={t('overview.throughput')}
-                    extra={<span className="muted small">{t('overview.perSecond')}</span>}
-                >
-                    <Throughput series={series} />
-                </Card>
-                <Card
-                    className="span-6"
-                    size="small"
-                    title={t('overview.latency')}
-                    extra={<span className="muted small">{t('overview.latencyNote')}</span>}
-                >
-                    <Latency series={series} />
-                </Card>
-                <Backlog metrics={metrics} />
-                <ComingFires />
-                <Fleet />
-                <RecentFailures />
-            </div>
+            <Whole of={[metrics, alerts]}>
+                <Firing firing={alerts.data?.items ?? []} />
+                <Loaded of={metrics}>{(data) => <Numbers metrics={data} series={series} />}</Loaded>
+                <div className="above-charts">
+                    <RangeSwitch />
+                </div>
+                <div className="grid">
+                    <Card
+                        className="span-6"
+                        size="small"
+                        title={t('overview.throughput')}
+                        extra={<span className="muted small">{t('overview.perSecond')}</span>}
+                    >
+                        <Throughput series={series} />
+                    </Card>
+                    <Card
+                        className="span-6"
+                        size="small"
+                        title={t('overview.latency')}
+                        extra={<span className="muted small">{t('overview.latencyNote')}</span>}
+                    >
+                        <Latency series={series} />
+                    </Card>
+                    <Backlog metrics={metrics} />
+                    <ComingFires />
+                    <Fleet />
+                    <RecentFailures />
+                </div>
+            </Whole>
         </>
     );
 }

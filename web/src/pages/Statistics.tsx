@@ -168,18 +168,22 @@ function Today() {
             // In its first hour a day has nothing to show yet: then it is the one before.
             const whole = now.isSame(clock.startOf('day'));
             const midnight = clock.subtract(whole ? 1 : 0, 'day').startOf('day');
-            const between = async (back: number) => {
+            const between = async (back: number, end = now) => {
                 const from = midnight.subtract(back, 'day').toISOString();
-                const to = now.subtract(back, 'day').toISOString();
+                const to = end.subtract(back, 'day').toISOString();
                 return sumOf((await api.statistics({ by: 'hour', from, to }, signal)).items);
             };
             const [today, yesterday] = await Promise.all([between(0), between(1)]);
+            // On its first day a scheduler has nothing but the hour that it is in.
+            if (!whole && today.total + yesterday.total === 0) {
+                return { today: await between(0, clock), yesterday, whole, until: clock.toISOString() };
+            }
             return { today, yesterday, whole, until: now.toISOString() };
         },
         [shownZone()],
         { everyMs: 60_000 },
     );
-    if (!both.data) return null;
+    if (!both.data) return both.problem ? null : <div className="stats today today-wait" />;
     const { today, yesterday, whole, until } = both.data;
     const rate = ({ success, failed }: Sum) => (success + failed > 0 ? success / (success + failed) : null);
     const beside = (value: string) => t(whole ? 'statistics.dayBefore' : 'statistics.yesterday', { value });

@@ -1,5 +1,5 @@
 // Creates an alert rule, or changes one.
-import { App, Form, Input, InputNumber, Modal, Select } from 'antd';
+import { App, Form, Input, InputNumber, Modal } from 'antd';
 import { useState } from 'react';
 import { api, asProblem, type Problem } from '../../api/client';
 import {
@@ -9,6 +9,7 @@ import {
     operators,
     type Severity,
 } from '../../api/observe';
+import { FormSelect } from '../../components/FormSelect';
 import { HelpLink } from '../../components/HelpLink';
 import { ProblemAlert } from '../../components/Problems';
 import { useData } from '../../hooks/useData';
@@ -127,7 +128,7 @@ export function RuleForm({ rule, onClose, changed }: Props) {
                         </>
                     }
                 >
-                    <Select
+                    <FormSelect
                         showSearch
                         filterOption={(typed, option) =>
                             `${option?.value} ${option?.label}`.toLowerCase().includes(typed.toLowerCase())
@@ -145,7 +146,7 @@ export function RuleForm({ rule, onClose, changed }: Props) {
                 )}
                 <div className="form-three">
                     <Form.Item name="operator" label={t('alert.operator')} rules={required}>
-                        <Select
+                        <FormSelect
                             options={operators.map((value) => ({ value, label: t(`operator.${value}`) }))}
                         />
                     </Form.Item>
@@ -181,12 +182,12 @@ export function RuleForm({ rule, onClose, changed }: Props) {
                 </div>
                 <div className="form-pair">
                     <Form.Item name="severity" label={t('alert.severity')}>
-                        <Select
+                        <FormSelect
                             options={severities.map((value) => ({ value, label: t(`severity.${value}`) }))}
                         />
                     </Form.Item>
                     <Form.Item name="channels" label={t('alert.channels')}>
-                        <Select
+                        <FormSelect
                             mode="multiple"
                             placeholder={t('alert.everyChannel')}
                             options={channels.data?.items.map(({ name }) => ({ value: name }))}

@@ -10,7 +10,7 @@ export function metricText(metric: string, t: Translate, otherwise = metric): st
 }
 
 // Parts of a whole are told in percent, times in units that people read.
-export const isRatio = (metric: string): boolean => /_(rate|utilization)$/.test(metric);
+export const isRatio = (metric: string): boolean => /_(rate|utilization|ratio)$/.test(metric);
 export const isSeconds = (metric: string): boolean => /_seconds$/.test(metric);
 
 export function valueText(metric: string, value: number | null, locale: string): string {

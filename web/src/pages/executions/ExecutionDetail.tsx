@@ -11,7 +11,7 @@ import { cliLine } from '../../components/copyLines';
 import { Field, Fields } from '../../components/Field';
 import { JsonBox } from '../../components/JsonBox';
 import { PageHeader } from '../../components/PageHeader';
-import { Loaded } from '../../components/States';
+import { Loaded, Whole } from '../../components/States';
 import { StatusTag } from '../../components/StatusTag';
 import { Moment, RunTime, Took } from '../../components/Time';
 import { useAct } from '../../hooks/useAct';
@@ -27,7 +27,7 @@ import { AttemptTimeline } from './AttemptTimeline';
 import { LogView } from './LogView';
 import { PartOf } from './PartOf';
 import { RerunDialog } from './RerunDialog';
-import { Why } from './Why';
+import { useWhy, Why } from './Why';
 
 function Actions({ execution, changed }: { execution: Execution; changed: () => void }) {
     const { t } = useI18n();
@@ -167,8 +167,9 @@ function ExecutionPage({ execution, task, reload }: PageProps) {
     const running = !isFinished(execution.status);
     const ofSteps = isRun(execution);
     const percent = execution.progress?.percent;
+    const why = useWhy(execution, !running);
     return (
-        <>
+        <Whole of={running ? [why] : []}>
             <PageHeader
                 name={execution.task_name}
                 title={execution.task_name}
@@ -179,7 +180,7 @@ function ExecutionPage({ execution, task, reload }: PageProps) {
                 }
                 actions={<Actions execution={execution} changed={reload} />}
             />
-            {running && <Why execution={execution} />}
+            {running && <Why why={why} />}
             {running && percent !== null && percent !== undefined && (
                 <div className="progress-row">
                     <Progress percent={Math.round(percent)} />
@@ -257,7 +258,7 @@ function ExecutionPage({ execution, task, reload }: PageProps) {
                 {/* A run has no handler that could write. */}
                 {!ofSteps && <LogView execution={execution} />}
             </div>
-        </>
+        </Whole>
     );
 }
 

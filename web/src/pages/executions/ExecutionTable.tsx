@@ -13,6 +13,7 @@ import { partText } from './PartOf';
 interface Props {
     items: Execution[];
     ofOneTask?: boolean;
+    without?: 'worker' | 'queue'; // On the page of one it says the same in every row.
     empty: string;
     emptyText: string;
     emptyAction?: ReactNode;
@@ -70,10 +71,15 @@ function useColumns(ofOneTask: boolean): TableProps<Execution>['columns'] {
             responsive: ['lg'],
         },
         {
+            key: 'worker',
             title: t('worker.worker'),
             render: (_, { worker_id }) =>
                 worker_id ? (
-                    <Link to={`/workers/${encodeURIComponent(worker_id)}`} className="clip">
+                    <Link
+                        to={`/workers/${encodeURIComponent(worker_id)}`}
+                        className="clip clip-narrow"
+                        title={worker_id}
+                    >
                         {worker_id}
                     </Link>
                 ) : (
@@ -87,9 +93,10 @@ function useColumns(ofOneTask: boolean): TableProps<Execution>['columns'] {
             responsive: ['xl'],
         },
         {
+            key: 'queue',
             title: t('queue.queue'),
             render: (_, { queue }) => (
-                <Link className="clip" to={`/queues/${encodeURIComponent(queue)}`}>
+                <Link className="clip clip-narrow" title={queue} to={`/queues/${encodeURIComponent(queue)}`}>
                     {queue}
                 </Link>
             ),
@@ -101,12 +108,13 @@ function useColumns(ofOneTask: boolean): TableProps<Execution>['columns'] {
 export function ExecutionTable({
     items,
     ofOneTask = false,
+    without,
     empty,
     emptyText,
     emptyAction,
     selection,
 }: Props) {
-    const columns = useColumns(ofOneTask);
+    const columns = useColumns(ofOneTask)?.filter(({ key }) => key === undefined || key !== without);
     return (
         <Table
             size="small"

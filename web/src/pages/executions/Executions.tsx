@@ -153,6 +153,13 @@ export default function Executions() {
                                     {t('list.searchedTo', { at: formatTime(page.searched_to, locale) })}
                                 </div>
                             )}
+                            {page.parameters_searched_to && (
+                                <div className="searched muted small" role="status">
+                                    {t('list.parametersSearchedTo', {
+                                        at: formatTime(page.parameters_searched_to, locale),
+                                    })}
+                                </div>
+                            )}
                             {(cursor || page.next_cursor) && (
                                 <div className="table-foot">
                                     <Button disabled={!cursor} onClick={() => put(filter)}>

@@ -17,6 +17,7 @@ export const filterKeys = [
     'worker_id',
     'search',
     'metadata',
+    'parameters',
     'from',
     'to',
 ] as const;
@@ -39,6 +40,7 @@ const flags: Record<(typeof filterKeys)[number], string> = {
     worker_id: '--worker',
     search: '--search',
     metadata: '--metadata',
+    parameters: '--parameters',
     from: '--since',
     to: '--until',
 };
@@ -52,15 +54,18 @@ interface Props {
     onChange: (filter: ExecutionFilter) => void;
 }
 
-// Refused here if it cannot be right, so that what is typed stays to be mended.
-function MetadataFilter({
+// name=value. Refused here if it cannot be right, so that what is typed stays to be mended.
+function PairFilter({
+    label,
+    example,
     value,
     onDone,
 }: {
+    label: string;
+    example: string;
     value: string | undefined;
     onDone: (text: string | undefined) => void;
 }) {
-    const { t } = useI18n();
     const [typed, setTyped] = useState(value ?? '');
     useEffect(() => setTyped(value ?? ''), [value]);
     const right = typed === '' || /^[^=]+=/.test(typed);
@@ -72,8 +77,8 @@ function MetadataFilter({
             allowClear
             style={{ width: 200 }}
             status={right ? undefined : 'warning'}
-            placeholder={t('list.metadata')}
-            aria-label={t('list.metadataLabel')}
+            placeholder={example}
+            aria-label={label}
             value={typed}
             onChange={(event) => {
                 setTyped(event.target.value);
@@ -170,7 +175,18 @@ export function Filters({ filter, onChange }: Props) {
                 choices={workers}
                 onChange={(worker_id) => put({ worker_id })}
             />
-            <MetadataFilter value={filter.metadata} onDone={(metadata) => put({ metadata })} />
+            <PairFilter
+                label={t('list.metadataLabel')}
+                example={t('list.metadata')}
+                value={filter.metadata}
+                onDone={(metadata) => put({ metadata })}
+            />
+            <PairFilter
+                label={t('task.parameters')}
+                example={t('list.parameters')}
+                value={filter.parameters}
+                onDone={(parameters) => put({ parameters })}
+            />
             {room ? <Range filter={filter} put={put} /> : <Days filter={filter} put={put} />}
             {Object.values(filter).some(Boolean) && (
                 <Button type="link" onClick={() => onChange({})}>

@@ -94,7 +94,7 @@ export function StateTabs({ filter, onChange }: Props) {
     const chosen = status ? status.split(',') : [];
     const number = (count: number | undefined) =>
         count === undefined
-            ? ''
+            ? '…'
             : `${formatNumber(count, locale)}${counts.data && !counts.data.complete ? '+' : ''}`;
     const tab = (name: Status | '', label: string, count: number | undefined) => (
         <button
@@ -114,9 +114,12 @@ export function StateTabs({ filter, onChange }: Props) {
                 {tab('', t('list.every'), counts.data?.total)}
                 {statuses.map((name) => tab(name, t(`status.${name}`), counts.data?.counts[name]))}
             </div>
-            {counts.data && counts.data.items.length > 1 && (
-                <Columns counts={counts.data} onChoose={(from, to) => onChange({ from, to })} />
-            )}
+            {/* Its room is kept until it has come, and while there is little to show. */}
+            <div className="columns-room">
+                {counts.data && counts.data.items.length > 1 && (
+                    <Columns counts={counts.data} onChoose={(from, to) => onChange({ from, to })} />
+                )}
+            </div>
         </div>
     );
 }

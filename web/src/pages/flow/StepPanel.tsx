@@ -15,7 +15,7 @@ import { useAct } from '../../hooks/useAct';
 import { useI18n } from '../../i18n';
 import { failureText } from '../../i18n/said';
 import { LogView } from '../executions/LogView';
-import { Why } from '../executions/Why';
+import { WhyOf } from '../executions/Why';
 import { CountsBar, useCountsText } from './CountsBar';
 import { type FlowStep, waitsFor } from './flowSteps';
 import { stepReason } from './stepReason';
@@ -85,7 +85,7 @@ function useColumns(): TableProps<Execution>['columns'] {
 function ChildView({ child }: { child: Execution }) {
     return (
         <div className="step-child">
-            {!isFinished(child.status) && <Why execution={child} />}
+            {!isFinished(child.status) && <WhyOf execution={child} />}
             <LogView execution={child} />
         </div>
     );

@@ -2,18 +2,16 @@
 import { AlertOutlined, RightOutlined } from '@ant-design/icons';
 import type { CSSProperties } from 'react';
 import { Link } from 'react-router-dom';
-import type { Severity } from '../../api/observe';
-import { useFiring } from '../../hooks/useFiring';
+import type { Alert, Severity } from '../../api/observe';
 import { usePalette } from '../../hooks/usePalette';
 import { useI18n } from '../../i18n';
 import { subjectText } from '../alerts/alertText';
 
 const worstFirst: Severity[] = ['critical', 'warning', 'info'];
 
-export function Firing() {
+export function Firing({ firing }: { firing: Alert[] }) {
     const { t } = useI18n();
     const palette = usePalette();
-    const firing = useFiring();
     const worst = worstFirst.find((each) => firing.some(({ severity }) => severity === each));
     if (!worst) return null;
     const hit = firing.map((alert) => (alert.subject ? `${alert.rule} (${subjectText(alert)})` : alert.rule));

@@ -17,8 +17,8 @@ function successRate(
     series: LiveSeries,
 ): { rate: number | null; hour: boolean; count: number } {
     const sum = (pick: (p: LiveSeries['points'][number]) => number) =>
-        series.points.reduce((s, p) => s + pick(p), 0);
-    const hour = series.points.length > 0;
+        series.lastHour.reduce((s, p) => s + pick(p), 0);
+    const hour = series.lastHour.length > 0;
     const good = hour ? sum((p) => p.completed) : metrics.tasks_completed;
     const bad = hour ? sum((p) => p.failed) : metrics.tasks_failed;
     return { rate: good + bad > 0 ? good / (good + bad) : null, hour, count: good + bad };

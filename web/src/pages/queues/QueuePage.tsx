@@ -1,76 +1,31 @@
 // One queue: how much waits and why, who serves it, and which tasks use it.
 import { CaretRightOutlined, CloseCircleOutlined, ControlOutlined, PauseOutlined } from '@ant-design/icons';
 import { Card, Table } from 'antd';
-import { useEffect, useMemo, useState } from 'react';
+import { useState } from 'react';
 import { Link, useParams } from 'react-router-dom';
 import { api } from '../../api/client';
-import { type Queue, readyOf, type Worker } from '../../api/types';
+import { type Explanation, type Page, type Queue, readyOf, type Task, type Worker } from '../../api/types';
 import { ActButton } from '../../components/ActButton';
-import { Chart } from '../../components/Chart';
-import { timeChart } from '../../components/chartOptions';
 import { CopyMenu } from '../../components/CopyMenu';
 import { cliLine } from '../../components/copyLines';
 import { Explained } from '../../components/Explained';
 import { PageHeader } from '../../components/PageHeader';
+import { RangeSwitch } from '../../components/RangeSwitch';
 import { Stat } from '../../components/Stat';
-import { EmptyNote, Loaded } from '../../components/States';
+import { EmptyNote, Loaded, Whole } from '../../components/States';
 import { Badge, WorkerTag } from '../../components/StatusTag';
 import { formatMs, formatNumber } from '../../format';
-import { useData } from '../../hooks/useData';
+import { type Data, useData } from '../../hooks/useData';
 import { usePalette } from '../../hooks/usePalette';
-import { usePreferences } from '../../hooks/usePreferences';
 import { useI18n } from '../../i18n';
 import { ExecutionTable } from '../executions/ExecutionTable';
 import { useBulk } from '../executions/useBulk';
 import { LimitsDialog } from './LimitsDialog';
+import { QueueHistory } from './QueueHistory';
 import { useQueueActions } from './useQueueActions';
 
 const quiet = new Set(['queue_empty']);
 const shown = 15;
-const seenMax = 600;
-
-interface Depth {
-    at: number;
-    waiting: number;
-    working: number;
-}
-
-// No scheduler keeps the past of each queue; the page keeps what it has seen.
-function DepthChart({ queue }: { queue: Queue }) {
-    const { t, locale } = useI18n();
-    const utc = usePreferences().zone === 'utc';
-    const palette = usePalette();
-    const [seen, setSeen] = useState<Depth[]>([]);
-    useEffect(() => {
-        setSeen((old) => [
-            ...old.slice(-seenMax),
-            { at: Date.now(), waiting: queue.waiting, working: queue.working },
-        ]);
-    }, [queue]);
-    const option = useMemo(
-        () =>
-            timeChart(
-                palette,
-                [
-                    {
-                        name: t('queue.waiting'),
-                        colour: palette.status.pending,
-                        points: seen.map(({ at, waiting }) => [at, waiting]),
-                        filled: true,
-                    },
-                    {
-                        name: t('queue.working'),
-                        colour: palette.status.running,
-                        points: seen.map(({ at, working }) => [at, working]),
-                    },
-                ],
-                (value) => formatNumber(value, locale),
-                { utc },
-            ),
-        [seen, palette, t, locale, utc],
-    );
-    return <Chart option={option} height={180} label={t('queuePage.depth')} />;
-}
 
 function Numbers({ queue }: { queue: Queue }) {
     const { t, locale } = useI18n();
@@ -95,14 +50,13 @@ function Numbers({ queue }: { queue: Queue }) {
             <Stat label={t('queue.oldestWait')} value={wait === null ? '–' : formatMs(wait * 1_000)} />
             <Stat label={t('queue.perSecond')} value={formatNumber(queue.finished_per_second, locale, 1)} />
             <Stat label={t('queue.finished')} value={formatNumber(queue.finished, locale)} />
-            <Stat label={t('queue.limits')} value={limits.join(' · ') || '–'} />
+            <Stat label={t('queue.limits')} value={limits[0] ?? '–'} detail={limits[1]} />
         </div>
     );
 }
 
-function ServedBy({ queue }: { queue: string }) {
+function ServedBy({ queue, workers }: { queue: string; workers: Data<Page<Worker>> }) {
     const { t } = useI18n();
-    const workers = useData((signal) => api.workers(signal), [], { topics: ['worker'], everyMs: 5_000 });
     const serves = ({ queues }: Worker) => queues.length === 0 || queues.includes(queue);
     return (
         <Card className="card-table span-6" size="small" title={t('queuePage.servedBy')}>
@@ -149,13 +103,8 @@ function ServedBy({ queue }: { queue: string }) {
     );
 }
 
-function ItsTasks({ queue }: { queue: string }) {
+function ItsTasks({ queue, tasks }: { queue: string; tasks: Data<Page<Task>> }) {
     const { t } = useI18n();
-    const tasks = useData((signal) => api.tasks({ queue, limit: shown }, signal), [queue], {
-        topics: ['task'],
-        everyMs: 30_000,
-        restMs: 10_000,
-    });
     return (
         <Card
             className="span-6"
@@ -174,7 +123,7 @@ function ItsTasks({ queue }: { queue: string }) {
                             ))}
                         </ul>
                     ) : (
-                        <EmptyNote title={t('list.noneFits')} />
+                        <EmptyNote title={t('queuePage.noTasks')} />
                     )
                 }
             </Loaded>
@@ -204,17 +153,12 @@ function QueueCopy({ queue: { name, paused } }: { queue: Queue }) {
     );
 }
 
-function Present({ queue, reload }: { queue: Queue; reload: () => void }) {
+function Present({ queue, why, reload }: { queue: Queue; why: Data<Explanation>; reload: () => void }) {
     const { t } = useI18n();
     const palette = usePalette();
     const [limiting, setLimiting] = useState(false);
     const { pause, resume } = useQueueActions(reload);
     const { cancelMatching } = useBulk(reload);
-    const why = useData(
-        (signal) => api.explainQueue(queue.name, signal),
-        [queue.name, queue.paused, queue.waiting > 0],
-        { topics: ['worker', 'queue'], everyMs: 3_000 },
-    );
     return (
         <>
             <PageHeader
@@ -258,9 +202,10 @@ function Present({ queue, reload }: { queue: Queue; reload: () => void }) {
             />
             <Explained of={why} quiet={quiet} />
             <Numbers queue={queue} />
-            <Card size="small" title={t('queuePage.depth')} className="below">
-                <DepthChart queue={queue} />
-            </Card>
+            <div className="above-charts">
+                <RangeSwitch />
+            </div>
+            <QueueHistory queue={queue} />
             {limiting && <LimitsDialog queue={queue} onClose={() => setLimiting(false)} changed={reload} />}
         </>
     );
@@ -272,17 +217,28 @@ function QueueOf({ name }: { name: string }) {
         topics: ['task', 'queue'],
         everyMs: 3_000,
     });
+    const why = useData(
+        (signal) => api.explainQueue(name, signal),
+        [name, queue.data?.paused, (queue.data?.waiting ?? 0) > 0],
+        { topics: ['worker', 'queue'], everyMs: 3_000 },
+    );
+    const workers = useData((signal) => api.workers(signal), [], { topics: ['worker'], everyMs: 5_000 });
+    const tasks = useData((signal) => api.tasks({ queue: name, limit: shown }, signal), [name], {
+        topics: ['task'],
+        everyMs: 30_000,
+        restMs: 10_000,
+    });
     const newest = useData((signal) => api.executions({ queue: name, limit: shown }, signal), [name], {
         topics: ['task'],
         everyMs: 15_000,
         restMs: 3_000,
     });
     return (
-        <>
-            <Loaded of={queue}>{(data) => <Present queue={data} reload={queue.reload} />}</Loaded>
+        <Whole of={[queue, why, workers, tasks]}>
+            <Loaded of={queue}>{(data) => <Present queue={data} why={why} reload={queue.reload} />}</Loaded>
             <div className="grid">
-                <ServedBy queue={name} />
-                <ItsTasks queue={name} />
+                <ServedBy queue={name} workers={workers} />
+                <ItsTasks queue={name} tasks={tasks} />
             </div>
             <Card
                 className="card-table"
@@ -291,10 +247,17 @@ function QueueOf({ name }: { name: string }) {
                 extra={<Link to={`/executions?queue=${encodeURIComponent(name)}`}>{t('action.all')}</Link>}
             >
                 <Loaded of={newest}>
-                    {({ items }) => <ExecutionTable items={items} empty={t('execution.none')} emptyText="" />}
+                    {({ items }) => (
+                        <ExecutionTable
+                            items={items}
+                            without="queue"
+                            empty={t('execution.none')}
+                            emptyText=""
+                        />
+                    )}
                 </Loaded>
             </Card>
-        </>
+        </Whole>
     );
 }
 

@@ -73,7 +73,7 @@ function useColumns(
             align: 'right',
             ...sorted('finished', (queue) => queue.finished),
             render: (_, queue) => number(queue.finished),
-            responsive: ['md'],
+            responsive: ['xl'],
         },
         {
             title: t('queue.perSecond'),
@@ -102,7 +102,7 @@ function useColumns(
                 ]
                     .filter(Boolean)
                     .join(' · ') || <span className="muted">–</span>,
-            responsive: ['lg'],
+            responsive: ['xl'],
         },
         {
             align: 'right',

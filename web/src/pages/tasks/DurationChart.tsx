@@ -10,7 +10,7 @@ import { usePalette } from '../../hooks/usePalette';
 import { usePreferences } from '../../hooks/usePreferences';
 import { useI18n } from '../../i18n';
 
-export function DurationChart({ runs }: { runs: Execution[] }) {
+export function DurationChart({ runs, emptyText }: { runs: Execution[]; emptyText?: string }) {
     const { t, locale } = useI18n();
     const utc = usePreferences().zone === 'utc';
     const palette = usePalette();
@@ -35,7 +35,7 @@ export function DurationChart({ runs }: { runs: Execution[] }) {
             ),
         [ended, palette, locale, t, utc],
     );
-    if (ended.length === 0) return <EmptyNote title={t('task.noDurations')} text={t('task.noRunsText')} />;
+    if (ended.length === 0) return <EmptyNote title={t('task.noDurations')} text={emptyText} />;
     return (
         <Chart
             option={option}

@@ -18,7 +18,7 @@ import { cliLine } from '../../components/copyLines';
 import { Field, Fields } from '../../components/Field';
 import { JsonBox } from '../../components/JsonBox';
 import { PageHeader } from '../../components/PageHeader';
-import { Loaded } from '../../components/States';
+import { Loaded, Whole } from '../../components/States';
 import { Ago, Moment } from '../../components/Time';
 import { formatNumber } from '../../format';
 import { useData } from '../../hooks/useData';
@@ -33,7 +33,7 @@ import { GivenFields } from './GivenFields';
 import { isRecurring, scheduleText } from './schedule';
 import { TaskForm } from './TaskForm';
 import { EnabledTag } from './TaskState';
-import { TaskWhy } from './TaskWhy';
+import { TaskWhy, useTaskWhy } from './TaskWhy';
 import { TriggerDialog } from './TriggerDialog';
 import { useTaskActions } from './useTaskActions';
 import { zoneOf } from './zones';
@@ -107,8 +107,9 @@ function TaskPage({ task, reload }: { task: Task; reload: () => void }) {
             everyMs: 30_000,
         },
     );
+    const why = useTaskWhy(task);
     return (
-        <>
+        <Whole of={[runs, why]}>
             <PageHeader
                 name={task.name}
                 title={task.name}
@@ -181,7 +182,7 @@ function TaskPage({ task, reload }: { task: Task; reload: () => void }) {
                     </>
                 }
             />
-            <TaskWhy task={task} />
+            <TaskWhy why={why} />
             {task.steps && <TaskFlow task={task} />}
             <div className="grid">
                 <div className="span-8 stack">
@@ -191,7 +192,9 @@ function TaskPage({ task, reload }: { task: Task; reload: () => void }) {
                         complete={runs.data?.next_cursor === null}
                     />
                     <Card size="small" title={t('task.durations')}>
-                        <Loaded of={runs}>{({ items }) => <DurationChart runs={items} />}</Loaded>
+                        <Loaded of={runs}>
+                            {({ items }) => <DurationChart runs={items} emptyText={t('task.noRunsText')} />}
+                        </Loaded>
                     </Card>
                 </div>
                 <TaskFieldsCard task={task} />
@@ -218,7 +221,7 @@ function TaskPage({ task, reload }: { task: Task; reload: () => void }) {
             {editing && <TaskForm task={task} onClose={() => setEditing(false)} onSaved={reload} />}
             {filling && <BackfillDialog task={task} onClose={() => setFilling(false)} />}
             {triggering && <TriggerDialog task={task} onClose={() => setTriggering(false)} />}
-        </>
+        </Whole>
     );
 }
 

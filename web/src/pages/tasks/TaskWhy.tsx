@@ -2,8 +2,8 @@
 import { Alert } from 'antd';
 import { Link } from 'react-router-dom';
 import { api } from '../../api/client';
-import type { Task } from '../../api/types';
-import { useData } from '../../hooks/useData';
+import type { Explanation, Task } from '../../api/types';
+import { type Data, useData } from '../../hooks/useData';
 import { useI18n } from '../../i18n';
 import { explanationText } from '../../i18n/said';
 
@@ -20,9 +20,14 @@ const calm = new Set([
     'retry',
 ]);
 
-export function TaskWhy({ task }: { task: Task }) {
-    const { t, locale } = useI18n();
-    const why = useData(
+export interface TaskReason {
+    own: Explanation;
+    run: string | undefined; // Of its that waits.
+    its: Explanation | undefined;
+}
+
+export function useTaskWhy(task: Task): Data<TaskReason> {
+    return useData(
         async (signal) => {
             const own = await api.explainTask(task.id, signal);
             const run = own.code === 'task_run_waits' ? String(own.values.run) : undefined;
@@ -33,6 +38,10 @@ export function TaskWhy({ task }: { task: Task }) {
         [task.id, task.version, task.last_fire_at],
         { topics: ['worker', 'queue'], everyMs: 3_000 },
     );
+}
+
+export function TaskWhy({ why }: { why: Data<TaskReason> }) {
+    const { t, locale } = useI18n();
     if (!why.data || quiet.has(why.data.own.code)) return null;
     const { own, run, its } = why.data;
     const said = its ?? own;

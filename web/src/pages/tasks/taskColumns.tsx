@@ -143,7 +143,11 @@ export function useTaskColumns({ acts, order, healthOf, workers }: Seen): TableP
                 byText(({ queue }) => queue ?? ''),
             ),
             render: (_, task) => (
-                <Link className="clip" to={`/queues/${encodeURIComponent(task.queue ?? 'default')}`}>
+                <Link
+                    className="clip clip-narrow"
+                    title={task.queue}
+                    to={`/queues/${encodeURIComponent(task.queue ?? 'default')}`}
+                >
                     {task.queue}
                 </Link>
             ),

@@ -8,7 +8,13 @@ import { RowButton } from '../../components/RowButton';
 import { useAct } from '../../hooks/useAct';
 import { useI18n } from '../../i18n';
 
-export function WorkerButtons({ worker, changed }: { worker: Worker; changed: () => void }) {
+interface Props {
+    worker: Worker;
+    changed: () => void;
+    inHeader?: boolean; // Of the worker's page, where buttons are as large as the others.
+}
+
+export function WorkerButtons({ worker, changed, inHeader = false }: Props) {
     const { t } = useI18n();
     const { act, confirm } = useAct();
     const drain = () => {
@@ -45,12 +51,14 @@ export function WorkerButtons({ worker, changed }: { worker: Worker; changed: ()
                     changed();
             },
         );
+    const size = inHeader ? 'middle' : 'small';
     return (
         <span className="nowrap">
             {worker.status === 'draining' || worker.status === 'maintenance' ? (
                 <RowButton
                     label={t('action.resume')}
                     name={worker.name}
+                    size={size}
                     icon={<CaretRightOutlined />}
                     onClick={() => void resume()}
                 />
@@ -58,14 +66,17 @@ export function WorkerButtons({ worker, changed }: { worker: Worker; changed: ()
                 <RowButton
                     label={t('worker.drain')}
                     name={worker.name}
+                    size={size}
                     icon={<PauseCircleOutlined />}
                     disabled={worker.status === 'offline'}
                     onClick={drain}
                 />
             )}{' '}
             <ActButton
-                size="small"
-                type="text"
+                size={size}
+                type={inHeader ? undefined : 'text'}
+                // A phone has no room for it in a row; the page of the worker has it too.
+                className={inHeader ? undefined : 'row-remove'}
                 danger
                 icon={<DeleteOutlined />}
                 aria-label={`${t('action.remove')}: ${worker.name}`}

@@ -53,10 +53,11 @@ export function WorkerFields({ worker, changed }: { worker: Worker; changed: () 
                     : t('worker.allQueues')}
             </Field>
             <Field label={t('task.labels')}>
-                {Object.keys(worker.labels).length > 0 &&
-                    Object.entries(worker.labels).map(([name, value]) => (
-                        <Tag key={name}>{`${name}=${value}`}</Tag>
-                    ))}
+                {Object.keys(worker.labels).length > 0
+                    ? Object.entries(worker.labels).map(([name, value]) => (
+                          <Tag key={name}>{`${name}=${value}`}</Tag>
+                      ))
+                    : '–'}
             </Field>
             <Field label={t('worker.weight')}>{worker.weight}</Field>
             <Field label={t('worker.version')}>{worker.version}</Field>

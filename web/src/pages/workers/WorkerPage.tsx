@@ -3,23 +3,26 @@ import { DesktopOutlined } from '@ant-design/icons';
 import { Card } from 'antd';
 import { Link, useParams } from 'react-router-dom';
 import { api } from '../../api/client';
-import type { Worker } from '../../api/types';
+import type { Execution, Explanation, Page, Worker } from '../../api/types';
 import { CopyMenu } from '../../components/CopyMenu';
 import { cliLine } from '../../components/copyLines';
 import { Explained } from '../../components/Explained';
 import { PageHeader } from '../../components/PageHeader';
 import { Stat } from '../../components/Stat';
-import { Loaded, Note } from '../../components/States';
+import { Loaded, Note, Whole } from '../../components/States';
 import { StatusTag, WorkerTag } from '../../components/StatusTag';
 import { formatMs, formatNumber, formatPercent } from '../../format';
-import { useData } from '../../hooks/useData';
+import { type Data, useData } from '../../hooks/useData';
 import { usePalette } from '../../hooks/usePalette';
 import { useI18n } from '../../i18n';
 import { ExecutionTable } from '../executions/ExecutionTable';
+import { DurationChart } from '../tasks/DurationChart';
 import { timesSlower, useWorkerHealth } from './useWorkerHealth';
 import { WorkerButtons } from './WorkerButtons';
 import { WorkerFields } from './WorkerFields';
 
+// Enough for the chart; the list of executions has the rest.
+const pastRead = 200;
 const pastShown = 20;
 const quiet = new Set(['worker_idle']);
 
@@ -66,31 +69,30 @@ function Numbers({ worker }: { worker: Worker }) {
     );
 }
 
-function Runs({ worker }: { worker: string }) {
+interface RunsProps {
+    worker: string;
+    now: Data<Page<Execution>>;
+    past: Data<Page<Execution>>;
+}
+
+function Runs({ worker, now, past }: RunsProps) {
     const { t } = useI18n();
-    const options = { topics: ['task'] as const, everyMs: 10_000 };
-    const now = useData(
-        (signal) => api.executions({ worker_id: worker, status: 'scheduled,running', limit: 100 }, signal),
-        [worker],
-        options,
-    );
-    const past = useData(
-        (signal) =>
-            api.executions(
-                { worker_id: worker, status: 'success,failed,cancelled', limit: pastShown },
-                signal,
-            ),
-        [worker],
-        { ...options, restMs: 5_000 },
-    );
     return (
         <>
             <Card className="card-table" size="small" title={t('workerPage.now')}>
                 <Loaded of={now}>
                     {({ items }) => (
-                        <ExecutionTable items={items} empty={t('workerPage.nothing')} emptyText="" />
+                        <ExecutionTable
+                            items={items}
+                            without="worker"
+                            empty={t('workerPage.nothing')}
+                            emptyText=""
+                        />
                     )}
                 </Loaded>
+            </Card>
+            <Card size="small" title={t('task.durations')}>
+                <Loaded of={past}>{({ items }) => <DurationChart runs={items} />}</Loaded>
             </Card>
             <Card
                 className="card-table"
@@ -101,20 +103,23 @@ function Runs({ worker }: { worker: string }) {
                 }
             >
                 <Loaded of={past}>
-                    {({ items }) => <ExecutionTable items={items} empty={t('execution.none')} emptyText="" />}
+                    {({ items }) => (
+                        <ExecutionTable
+                            items={items.slice(0, pastShown)}
+                            without="worker"
+                            empty={t('execution.none')}
+                            emptyText=""
+                        />
+                    )}
                 </Loaded>
             </Card>
         </>
     );
 }
 
-function Present({ worker, reload }: { worker: Worker; reload: () => void }) {
+function Present({ worker, why, reload }: { worker: Worker; why: Data<Explanation>; reload: () => void }) {
     const { t } = useI18n();
     const path = `workers/${encodeURIComponent(worker.id)}`;
-    const why = useData((signal) => api.explainWorker(worker.id, signal), [worker.id, worker.status], {
-        topics: ['worker', 'queue'],
-        everyMs: 5_000,
-    });
     return (
         <>
             <PageHeader
@@ -141,7 +146,7 @@ function Present({ worker, reload }: { worker: Worker; reload: () => void }) {
                                 },
                             ]}
                         />
-                        <WorkerButtons worker={worker} changed={reload} />
+                        <WorkerButtons worker={worker} changed={reload} inHeader />
                     </>
                 }
             />
@@ -158,20 +163,41 @@ function WorkerOf({ id }: { id: string }) {
     const { t } = useI18n();
     const worker = useData((signal) => api.worker(id, signal), [id], { topics: ['worker'], everyMs: 3_000 });
     const gone = !worker.data && worker.problem?.status === 404;
+    const why = useData((signal) => api.explainWorker(id, signal), [id, worker.data?.status], {
+        topics: ['worker', 'queue'],
+        everyMs: 5_000,
+        paused: gone,
+    });
+    const options = { topics: ['task'] as const, everyMs: 10_000 };
+    const now = useData(
+        (signal) => api.executions({ worker_id: id, status: 'scheduled,running', limit: 100 }, signal),
+        [id],
+        options,
+    );
+    const past = useData(
+        (signal) =>
+            api.executions({ worker_id: id, status: 'success,failed,cancelled', limit: pastRead }, signal),
+        [id],
+        { ...options, restMs: 5_000 },
+    );
     return (
-        <div className="stack">
-            {gone ? (
-                <>
-                    <PageHeader title={id} name={id} about={t('workerPage.about')} />
-                    <Note icon={<DesktopOutlined />} title={t('workerPage.gone')}>
-                        {t('workerPage.goneText')}
-                    </Note>
-                </>
-            ) : (
-                <Loaded of={worker}>{(data) => <Present worker={data} reload={worker.reload} />}</Loaded>
-            )}
-            <Runs worker={id} />
-        </div>
+        <Whole of={gone ? [now, past] : [worker, why, now, past]}>
+            <div className="stack">
+                {gone ? (
+                    <>
+                        <PageHeader title={id} name={id} about={t('workerPage.about')} />
+                        <Note icon={<DesktopOutlined />} title={t('workerPage.gone')}>
+                            {t('workerPage.goneText')}
+                        </Note>
+                    </>
+                ) : (
+                    <Loaded of={worker}>
+                        {(data) => <Present worker={data} why={why} reload={worker.reload} />}
+                    </Loaded>
+                )}
+                <Runs worker={id} now={now} past={past} />
+            </div>
+        </Whole>
     );
 }
 
