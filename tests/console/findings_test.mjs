@@ -274,6 +274,21 @@ test('the description of the API is one click away', async () => {
     await opened.close();
 });
 
+test('the audit says in words what was done, in the language of the reader', async () => {
+    await call(scheduler.address, 'POST', 'queues/audited/pause');
+    await withBrowser({ locale: 'zh-CN' }, async (own) => {
+        await own.goto(`${scheduler.address}/audit`);
+        const row = own.locator('tr.ant-table-row', { hasText: 'audited' }).first();
+        await row.getByText('暂停', { exact: true }).waitFor();
+        await row.getByText('队列', { exact: true }).waitFor();
+    });
+});
+
+test('how full the store is is told in percent', async () => {
+    await page.goto(`${scheduler.address}/alerts?tab=rules`);
+    await page.getByRole('row', { name: 'store_nearly_full' }).getByText('above 85.0 %').waitFor();
+});
+
 test('the browser had nothing to complain about', () => {
     assert.deepEqual(browser.complaints, []);
 });

@@ -23,7 +23,7 @@ class Finding(TaktTest):
         self.takt("submit", "echo", "{}", "--wait")
         history = self.takt_json("queues", "history", "default", "--minutes", "5")
         self.assertEqual((history["step"], history["kept"]), ("1m", True))
-        self.assertIn("nothing was ever put", self.refused(1, "queues", "history", "nowhere"))
+        self.assertIn("nothing was ever put", self.refused(3, "queues", "history", "nowhere"))
 
 
 if __name__ == "__main__":

@@ -15,6 +15,7 @@ import { useAct } from '../../hooks/useAct';
 import { useData } from '../../hooks/useData';
 import { usePalette } from '../../hooks/usePalette';
 import { useI18n } from '../../i18n';
+import { actionText, kindText } from './actionText';
 import { Changed } from './Changed';
 import './Audit.css';
 
@@ -39,10 +40,13 @@ function useColumns(): TableProps<AuditEntry>['columns'] {
         {
             title: t('audit.action'),
             render: (_, { action, count }) => (
-                <>
-                    <code>{action}</code>
-                    {count > 1 && <span className="muted"> × {count}</span>}
-                </>
+                <div className="two-lines">
+                    <span>
+                        {actionText(action, t)}
+                        {count > 1 && <span className="muted"> × {count}</span>}
+                    </span>
+                    <code className="muted small">{action}</code>
+                </div>
             ),
             responsive: ['sm'],
         },
@@ -51,7 +55,7 @@ function useColumns(): TableProps<AuditEntry>['columns'] {
             render: (_, { target }) => (
                 <div className="two-lines">
                     <span className="clip">{target.id}</span>
-                    <span className="muted small">{target.kind}</span>
+                    <span className="muted small">{kindText(target.kind, t)}</span>
                 </div>
             ),
         },
