@@ -46,7 +46,7 @@ test('executions are found by name without regard to case, by metadata and by er
         return (await call(scheduler.address, 'GET', 'executions/bad')).status === 'failed';
     });
     await page.goto(`${scheduler.address}/executions`);
-    const field = page.getByPlaceholder('Name, id, metadata, error…');
+    const field = page.getByPlaceholder('Name, id, parameters, error…');
     await field.fill('send inv');
     await field.press('Enter');
     await page.waitForURL(/search=send/);
@@ -245,7 +245,7 @@ test('an execution is found by a value in its parameters, also by its path', asy
     await submit({ id: 'o-2', name: 'Order', type: 'echo', parameters: { order: { id: 4712 } } });
     await page.goto(`${scheduler.address}/executions`);
     const rows = page.locator('tr.ant-table-row');
-    await page.getByLabel('Parameters').fill('order.id=4711');
+    await page.getByLabel('Parameters', { exact: true }).fill('order.id=4711');
     await page.keyboard.press('Enter');
     await until('one is left', async () => (await rows.count()) === 1);
     assert.match(await rows.first().textContent(), /o-1/);

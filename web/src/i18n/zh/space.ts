@@ -39,7 +39,7 @@ export const space = {
     'auditVerb.change': '修改',
     'auditVerb.create': '创建',
     'auditVerb.delete': '删除',
-    'auditVerb.drain': '下线',
+    'auditVerb.drain': '排空',
     'auditVerb.heartbeat': '心跳',
     'auditVerb.log': '写日志',
     'auditVerb.pause': '暂停',
