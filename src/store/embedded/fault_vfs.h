@@ -12,6 +12,11 @@ const char* FaultVfs();
 // write that fails writes nothing.
 extern std::atomic<int> vfs_write_code;
 extern std::atomic<int> vfs_sync_code;
+// Whether that is so of the database alone, and its log is well.
+extern std::atomic<bool> vfs_log_is_well;
+// While it is set, a sync of the database does not return; the count is of those that wait.
+extern std::atomic<bool> vfs_hold_database;
+extern std::atomic<int> vfs_held;
 
 // Reads of takt.db from this offset on fail, for a page; negative: none does.
 extern std::atomic<long long> vfs_unreadable_at;

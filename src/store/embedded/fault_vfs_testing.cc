@@ -10,15 +10,29 @@ namespace takt::internal::embedded {
 std::atomic<int> vfs_write_code = 0;
 std::atomic<int> vfs_sync_code = 0;
 std::atomic<long long> vfs_unreadable_at = -1;
+std::atomic<bool> vfs_log_is_well = false;
+std::atomic<bool> vfs_hold_database = false;
+std::atomic<int> vfs_held = 0;
 
 namespace {
 
 constexpr sqlite3_int64 kFaultPage = 8192;
 
-struct MaybeDatabase {
+struct Kind {
     bool database;
 };
-using FaultFile = LayeredFile<MaybeDatabase>;
+using FaultFile = LayeredFile<Kind>;
+
+int CodeFor(sqlite3_file* file, int code) {
+    return vfs_log_is_well && !FaultFile::Of(file).layer.database ? SQLITE_OK : code;
+}
+
+void WaitIfHeld(sqlite3_file* file) {
+    if (!vfs_hold_database || !FaultFile::Of(file).layer.database) return;
+    ++vfs_held;
+    vfs_hold_database.wait(true);
+    --vfs_held;
+}
 
 const sqlite3_io_methods kFaulty = [] {
     sqlite3_io_methods methods = FaultFile::PassAll();
@@ -29,11 +43,12 @@ const sqlite3_io_methods kFaulty = [] {
         return FaultFile::Pass<&sqlite3_io_methods::xRead>::Call(file, bytes, size, offset);
     };
     methods.xWrite = [](sqlite3_file* file, const void* bytes, int size, sqlite3_int64 offset) {
-        if (const int code = vfs_write_code) return code;
+        if (const int code = CodeFor(file, vfs_write_code)) return code;
         return FaultFile::Pass<&sqlite3_io_methods::xWrite>::Call(file, bytes, size, offset);
     };
     methods.xSync = [](sqlite3_file* file, int flags) {
-        if (const int code = vfs_sync_code) return code;
+        WaitIfHeld(file);
+        if (const int code = CodeFor(file, vfs_sync_code)) return code;
         return FaultFile::Pass<&sqlite3_io_methods::xSync>::Call(file, flags);
     };
     return methods;

@@ -18,6 +18,7 @@ struct EmbeddedOptions {
     std::size_t readers = 2;              // Threads that read, beside the leader's.
     Duration read_deadline{5'000};        // Of a read; the leader's have none.
     std::size_t load_page_rows = 10'000;  // In one page of Load.
+    int checkpoint_frames = 1'000;        // Of the log, not in the database, begin a checkpoint.
     // Up to this size a file is read as a whole when it is opened: that takes less than a second.
     std::uint64_t full_check_bytes_max = 64u << 20;
     std::function<Steady()> clock = &SteadyClock::now;  // Measures ttls.

@@ -27,8 +27,10 @@ class PowerTest : public testing::Test {
 
     // A scheduler starts, commits so many batches, several of them at once, and stops in order. The
     // disk is told of each that was answered.
-    void Lead(std::uint64_t batches) {
-        auto store = OpenEmbedded({.directory = home_, .vfs = PowerVfs()});
+    void Lead(std::uint64_t batches, EmbeddedOptions options = {}) {
+        options.directory = home_;
+        options.vfs = PowerVfs();
+        auto store = OpenEmbedded(options);
         ASSERT_TRUE(store) << store.error().detail;
         const auto term = TakeLead(**store, {.node = {.node = NodeId("node")}});
         ASSERT_TRUE(term) << term.error().detail;
@@ -81,6 +83,23 @@ class PowerTest : public testing::Test {
         EXPECT_TRUE(TakeLead(**store, {.node = {.node = NodeId("node")}}));
     }
 
+    // The power goes at each step, with all that was not synced lost, or some of it.
+    void CutEverywhere(const std::vector<DiskStep>& steps) {
+        std::uint64_t acknowledged = 0;
+        for (std::size_t cut = 0; cut <= steps.size() && !HasFailure(); ++cut) {
+            if (cut > 0 && steps[cut - 1].kind == DiskStep::Kind::kNote) {
+                acknowledged = std::max(acknowledged, steps[cut - 1].note);
+            }
+            SCOPED_TRACE("the power goes after step " + std::to_string(cut) + " of " +
+                         std::to_string(steps.size()));
+            const std::span<const DiskStep> done(steps.data(), cut);
+            // Without what was not synced the disk changes with a sync only.
+            const bool settled = cut == steps.size() || steps[cut].kind == DiskStep::Kind::kSync;
+            if (settled) Check(AfterPowerCut(before_, done), acknowledged);
+            Check(AfterPowerCut(before_, done, cut), acknowledged);
+        }
+    }
+
     TemporaryDirectory root_;
     const std::string home_ = root_.path() + "/home";
     DiskFiles before_;
@@ -96,19 +115,21 @@ TEST_F(PowerTest, ACutAtAnyWriteLosesNothingThatWasAcknowledged) {
     const std::vector<DiskStep> steps = TakeDiskSteps();
     ASSERT_GE(std::ssize(steps), 20);
 
-    std::uint64_t acknowledged = 0;
-    for (std::size_t cut = 0; cut <= steps.size() && !HasFailure(); ++cut) {
-        if (cut > 0 && steps[cut - 1].kind == DiskStep::Kind::kNote) {
-            acknowledged = std::max(acknowledged, steps[cut - 1].note);
-        }
-        SCOPED_TRACE("the power goes after step " + std::to_string(cut) + " of " +
-                     std::to_string(steps.size()));
-        const std::span<const DiskStep> done(steps.data(), cut);
-        // Without what was not synced the disk changes with a sync only.
-        const bool settled = cut == steps.size() || steps[cut].kind == DiskStep::Kind::kSync;
-        if (settled) Check(AfterPowerCut(before_, done), acknowledged);
-        Check(AfterPowerCut(before_, done, cut), acknowledged);
-    }
+    CutEverywhere(steps);
+}
+
+// The same while a checkpointer brings the log into the database beside the commits, again and again, and
+// the log starts over meanwhile.
+TEST_F(PowerTest, ACutBesideACheckpointLosesNothingThatWasAcknowledged) {
+    ASSERT_NO_FATAL_FAILURE(Lead(16, {.checkpoint_frames = 1}));
+    const std::vector<DiskStep> steps = TakeDiskSteps();
+    const auto restarts = std::ranges::count_if(steps, [](const DiskStep& step) {
+        return step.file == "takt.db-wal" && step.kind == DiskStep::Kind::kWrite &&
+               step.offset == 0;
+    });
+    ASSERT_GE(restarts, 2);
+
+    CutEverywhere(steps);
 }
 
 // The disk of the test above: synced bytes stay, others may go, one by one or in part.

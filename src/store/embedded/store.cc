@@ -30,7 +30,9 @@ class EmbeddedStore final : public CallStore<EmbeddedStore>, public CountsRoom {
         }
         Connection connection = OpenWriter(options);
         std::vector<LeaderRow> terms = Leases::ReadTerms(connection);
-        writer_ = std::make_unique<Writer>(std::move(connection), directory_);
+        writer_ = std::make_unique<Writer>(
+            Writer::Connections{std::move(connection), OpenWriter(options)},
+            options.checkpoint_frames, directory_);
         leases_ = std::make_unique<Leases>(*writer_, options.clock, std::move(terms));
         for (const auto& reader : readers_) {
             // The first is the leader's: a list over years of history must not keep it waiting.

@@ -26,6 +26,7 @@ class EmbeddedStoreTest : public testing::Test {
         vfs_write_code = 0;
         vfs_sync_code = 0;
         vfs_unreadable_at = -1;
+        vfs_log_is_well = false;
     }
 
     void Open(EmbeddedOptions options = {}) {

@@ -3,7 +3,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <functional>
 #include <set>
 #include <tuple>
@@ -15,13 +14,18 @@
 namespace takt::internal::embedded {
 namespace {
 
-// 8000 pages of 8 KiB, 64 MB: with less the disk is synced too often, with more a checkpoint takes
-// long (60,000 lifecycles a second at this value).
-constexpr int kCheckpointFrames = 8000;
-
+// Parts of the log, in the frames that begin a checkpoint (1000 pages of 8 KiB, 8 MB: a sync of so much
+// holds up the commits beside it for some milliseconds, one of 64 MB for fifty).
+//
+// Once the log is this long it is to start over. What the checkpointer has left by then, which is little,
+// the writer brings into the database itself: only when nothing is left can SQLite start it over.
+constexpr int kStartOver = 8;
+constexpr int kLastPart = 8;  // The inverse of that little.
+// What waits for the checkpointer; beyond it the disk is slower than what is written, and the writer waits.
+constexpr int kBehindMax = 8;
 // Readers that never pause keep the log from starting over. Past this much of it the writer waits
 // for them, up to the busy timeout, rather than let it fill the disk.
-constexpr int kLogFramesMax = 10 * kCheckpointFrames;
+constexpr int kLogMax = 80;
 
 // In one transaction. The node has no more under way than pipeline_max for each partition; this
 // only keeps the answer to the first from waiting for very many others.
@@ -35,25 +39,23 @@ constexpr std::size_t kSharedBytesMax = 16u << 10;
 // repair, seldom enough not to cost anything.
 constexpr std::chrono::hours kDamagedPurgeInterval{1};
 
-// The error of the operating system when a write to the log, or else to the database, failed last.
-// (A failing COMMIT does not set sqlite3_system_errno.)
-int WriteErrno(sqlite3* database) {
-    sqlite3_file* log = nullptr;
-    sqlite3_file_control(database, "main", SQLITE_FCNTL_JOURNAL_POINTER, static_cast<void*>(&log));
-    int cause = 0;
-    if (log && log->pMethods) log->pMethods->xFileControl(log, SQLITE_FCNTL_LAST_ERRNO, &cause);
-    if (cause == 0) sqlite3_file_control(database, "main", SQLITE_FCNTL_LAST_ERRNO, &cause);
-    return cause;
+// A failed sync may have thrown away what it was to write, and the next one would not say so. Only what a
+// fresh start reads from the disk can be trusted.
+bool LeavesDoubt(const SqliteError& error) {
+    return error.code() == SQLITE_IOERR || error.code() == SQLITE_CORRUPT ||
+           error.code() == SQLITE_NOTADB;
 }
 
 }  // namespace
 
-Writer::Writer(Connection connection, std::string directory)
-    : connection_(std::move(connection)),
+Writer::Writer(Connections connections, int checkpoint_frames, std::string directory)
+    : connection_(std::move(connections.writer)),
+      checkpointer_(std::move(connections.checkpointer)),
       directory_(std::move(directory)),
       applier_(connection_),
       begin_(connection_.Prepare("BEGIN IMMEDIATE")),
-      commit_(connection_.Prepare("COMMIT")) {
+      commit_(connection_.Prepare("COMMIT")),
+      checkpoint_frames_(checkpoint_frames) {
     sqlite3_wal_hook(
         connection_.get(),
         [](void* writer, sqlite3*, const char*, int frames) {
@@ -269,17 +271,46 @@ void Writer::PutPurgesOff(const SqliteError& error) {
 }
 
 void Writer::Checkpoint() {
-    if (broken_) return;
-    if (frames_ < frames_checkpointed_) frames_checkpointed_ = 0;  // The log started over.
-    if (frames_ - frames_checkpointed_ < kCheckpointFrames) return;
-    frames_checkpointed_ = frames_;
-    const int mode =
-        frames_ > kLogFramesMax ? SQLITE_CHECKPOINT_RESTART : SQLITE_CHECKPOINT_PASSIVE;
-    const int code = sqlite3_wal_checkpoint_v2(connection_.get(), nullptr, mode, nullptr, nullptr);
-    // Busy: a reader is in the way, the next checkpoint will do it. Full: nothing is lost, it stays
-    // in the log, and the next commit tells the caller if there is no room for it.
-    if (code == SQLITE_OK || (code & 0xff) == SQLITE_BUSY || (code & 0xff) == SQLITE_FULL) return;
-    Judge(SqliteError(code, sqlite3_errmsg(connection_.get())), false);
+    if (frames_ < std::max(frames_saved_, frames_tried_)) {  // The log started over.
+        frames_saved_ = frames_tried_ = frames_insisted_ = frames_left_ = 0;
+    }
+    if (!broken_) TakeCheckpoint();
+    if (broken_ || checkpointer_.under_way()) return;
+    // The checkpointer may begin only while something is left for it (see there).
+    const int left = frames_ - frames_saved_;
+    if (left == 0 || frames_ - frames_tried_ < checkpoint_frames_) return;
+    const bool long_enough = frames_ >= kStartOver * checkpoint_frames_;
+    // Of the last ones each leaves less than the one before, unless commits are as large as that.
+    const bool little = left <= checkpoint_frames_ / kLastPart;
+    const bool no_less = frames_left_ > 0 && left > frames_left_ / 2;
+    if (frames_ - frames_insisted_ > kLogMax * checkpoint_frames_) {
+        frames_insisted_ = frames_ - (kLogMax - kStartOver) * checkpoint_frames_;
+        CheckpointHere(SQLITE_CHECKPOINT_RESTART);
+    } else if (long_enough && (little || no_less)) {
+        CheckpointHere(SQLITE_CHECKPOINT_PASSIVE);
+    } else if (long_enough || left >= checkpoint_frames_) {
+        frames_left_ = long_enough ? left : 0;
+        checkpointer_.Begin();
+    }
+}
+
+void Writer::TakeCheckpoint() {
+    const bool behind = frames_ - frames_saved_ > kBehindMax * checkpoint_frames_;
+    if (checkpointer_.under_way() && !behind) return;
+    const std::optional<Checkpointed> outcome = checkpointer_.Take();
+    if (!outcome) return;
+    if (outcome->frames <= frames_saved_) frames_tried_ = frames_;
+    NoteCheckpoint(*outcome);
+}
+
+void Writer::CheckpointHere(int mode) {
+    frames_tried_ = frames_;  // Should a reader be in the way, it is not tried with each commit.
+    NoteCheckpoint(MakeCheckpoint(connection_, mode));
+}
+
+void Writer::NoteCheckpoint(const Checkpointed& outcome) {
+    frames_saved_ = std::max(frames_saved_, outcome.frames);
+    if (outcome.failure && LeavesDoubt(*outcome.failure)) Break(*outcome.failure);
 }
 
 void Writer::Rollback() {
@@ -289,30 +320,26 @@ void Writer::Rollback() {
 }
 
 Error Writer::Judge(const SqliteError& error, bool committing) {
-    // The shared-memory file cannot grow on a full disk either. SQLite takes a quota or a limit of
-    // the file size for a broken disk, and they are none.
-    const int cause = WriteErrno(connection_.get());
-    const bool no_room = error.extended_code() == SQLITE_IOERR_WRITE &&
-                         (cause == ENOSPC || cause == EDQUOT || cause == EFBIG);
-    if (error.code() == SQLITE_FULL || error.extended_code() == SQLITE_IOERR_SHMSIZE || no_room) {
+    if (IsNoRoom(connection_, error)) {
         return {ErrorCode::kUnavailable,
                 fmt::format("the disk of {} is full; free some space there, Takt goes on by itself",
                             directory_),
                 {}};
     }
-    if (error.code() == SQLITE_IOERR || error.code() == SQLITE_CORRUPT ||
-        error.code() == SQLITE_NOTADB) {
-        // A failed sync may have thrown away what it was to write, and the next one would not say
-        // so. Only what a fresh start reads from the disk can be trusted.
-        broken_ = Error{ErrorCode::kUnavailable,
-                        fmt::format("writing to {} failed ({}); check the disk, then restart Takt",
-                                    directory_, error.what()),
-                        {}};
+    if (LeavesDoubt(error)) {
+        Break(error);
         return committing ? Error{ErrorCode::kUnknown, broken_->detail, {}} : *broken_;
     }
     return {ErrorCode::kUnavailable,
             fmt::format("cannot write to {} at the moment: {}", directory_, error.what()),
             {}};
+}
+
+void Writer::Break(const SqliteError& error) {
+    broken_ = Error{ErrorCode::kUnavailable,
+                    fmt::format("writing to {} failed ({}); check the disk, then restart Takt",
+                                directory_, error.what()),
+                    {}};
 }
 
 }  // namespace takt::internal::embedded

@@ -2,6 +2,7 @@
 // of the disk serves them all. Where several partitions wait they come by turns: each transaction
 // takes one batch of each, and little beyond the first, so that a flood in one delays the others by
 // one batch. Where another has written lately, and is likely to come again, few batches go together.
+// Most of the log is brought into the database by a Checkpointer meanwhile.
 #pragma once
 
 #include <condition_variable>
@@ -13,6 +14,7 @@
 
 #include "store/company.h"
 #include "store/embedded/applier.h"
+#include "store/embedded/checkpointer.h"
 #include "store/embedded/sqlite.h"
 #include "store/operation_queue.h"
 #include "store/store.h"
@@ -21,8 +23,13 @@ namespace takt::internal::embedded {
 
 class Writer {
   public:
-    // `directory` is for messages.
-    Writer(Connection connection, std::string directory);
+    struct Connections {
+        Connection writer;
+        Connection checkpointer;
+    };
+    // A checkpoint begins when so many frames of the log are not in the database. `directory` is for
+    // messages.
+    Writer(Connections connections, int checkpoint_frames, std::string directory);
     // Waits for the transaction under way; what is queued ends with kCancelled.
     ~Writer();
 
@@ -61,18 +68,28 @@ class Writer {
     // A page that only a purge reads is damaged: whatever else there is to write can be written.
     void PutPurgesOff(const SqliteError& error);
     void Checkpoint();
+    // Takes what the checkpointer has done; waits for it if the log has grown too far meanwhile.
+    void TakeCheckpoint();
+    void CheckpointHere(int mode);
+    void NoteCheckpoint(const Checkpointed& outcome);
     void Rollback();
-    // The meaning of a failure for the caller. After one that leaves the file in doubt nothing is
-    // written any more.
+    // The meaning of a failure for the caller.
     Error Judge(const SqliteError& error, bool committing);
+    // After a failure that leaves the file in doubt nothing is written any more.
+    void Break(const SqliteError& error);
 
     Connection connection_;
+    Checkpointer checkpointer_;
     const std::string directory_;
     Applier applier_;
     Statement begin_, commit_;
     std::optional<Error> broken_;
-    int frames_ = 0;               // In the log, as of the last commit.
-    int frames_checkpointed_ = 0;  // How long the log was at the last checkpoint.
+    const int checkpoint_frames_;
+    int frames_ = 0;           // In the log, as of the last commit.
+    int frames_saved_ = 0;     // Of these, in the database.
+    int frames_left_ = 0;      // Not there when a checkpoint began that is to be the last.
+    int frames_tried_ = 0;     // How long the log was when it last could not be brought there.
+    int frames_insisted_ = 0;  // How long it was when readers were last waited for.
     Company company_;
 
     std::mutex mutex_;
