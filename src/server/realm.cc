@@ -112,7 +112,7 @@ Realm::Realm(const RealmGround& ground, WorkLoop& loop, const NamespaceRow& row)
       loop_(loop),
       runtime_(loop.RuntimeOf(row.number)),
       name_(row.name),
-      rows_(ground.store, row.number),
+      rows_(ground.recent, row.number),
       row_(row),
       closing_(row.state != NamespaceState::kActive),
       events_(std::make_unique<EventHub>(EventHub::Config{.space = row.name})),

@@ -40,6 +40,7 @@ struct RealmGround {
     const std::string& address;  // Where others reach this process.
     const ServerSettings& settings;
     Store& store;
+    Store& recent;  // The same, for looks at the cluster: see RecentCluster.
     Presence& presence;
     Mailer& mailer;
     SpanExporter* exporter = nullptr;  // Null unless traces are on.

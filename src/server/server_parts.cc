@@ -210,12 +210,14 @@ Result<void> Server::Parts::MakeRealms(Sink* watcher) {
             .margin = scheduler.leader_ttl / 10,
             .shares = TAKT_FAIL_POINT_ERROR("server.shares.quick") ? kQuickShares : ShareTimes{}},
         NewRandomSeed());
+    recent = std::make_unique<RecentCluster>(store.get());
     ground.emplace(
         RealmGround{.config = config,
                     .node = id,
                     .address = address,
                     .settings = settings,
                     .store = *store,
+                    .recent = *recent,
                     .presence = *presence,
                     .mailer = mailer,
                     .exporter = exporter.get(),

@@ -17,6 +17,7 @@
 #include "server/server.h"
 #include "server/settings.h"
 #include "server/work_loop.h"
+#include "store/recent_cluster.h"
 #include "trace/span_exporter.h"
 
 namespace takt::internal {
@@ -33,6 +34,7 @@ struct Server::Parts {
     std::deque<boost::asio::io_context> door_loops;
     std::deque<WorkLoop> loops;  // The first is that of `default`.
     std::unique_ptr<Store> store;
+    std::unique_ptr<RecentCluster> recent;
     std::shared_ptr<const Sessions> sessions;  // Null: nobody can sign in.
     std::vector<std::unique_ptr<Door>> doors;
     std::unique_ptr<SpanExporter> exporter;  // Null unless traces are on.

@@ -2,12 +2,15 @@
 import http.server
 import json
 import signal
+import subprocess
 import threading
+import time
 import unittest
 
 from harness import QUICK, TaktTest, environment, until
 
 SPACES = ["billing", "images", "mail"]
+REST_SECONDS = 4
 
 
 class SlowExecutor:
@@ -150,6 +153,27 @@ class NamespacesTest(TaktTest):
             row = self.until_done(space, "report")
             self.assertEqual(row["result"], {"of": space})
         self.assertEqual(sorted(executor.runs), sorted(SPACES), "each ran once")
+
+    # Many namespaces in which nothing happens cost the store as much as none.
+    def test_namespaces_at_rest_cost_the_store_nothing(self):
+        def asked():
+            port = self.store_url.rsplit(":", 1)[1]
+            told = subprocess.run(["redis-cli", "-p", port, "INFO", "commandstats"], capture_output=True, text=True,
+                                  timeout=10, check=True).stdout
+            return int(told.split("cmdstat_evalsha:calls=")[1].split(",")[0])
+
+        def rate():
+            # Several of every interval in which a leader looks at something, by the settings of these tests.
+            before = asked()
+            time.sleep(REST_SECONDS)
+            return (asked() - before) / REST_SECONDS
+
+        self.serve_as("a")
+        alone = rate()
+        for number in range(40):
+            self.takt("namespaces", "create", f"team-{number}")
+        until(self.led, "all namespaces have a leader")
+        until(lambda: rate() < alone + 3, f"they rest, at {alone:.1f} requests a second without them", 40)
 
     # A namespace goes with everything in it, and its name can be used again.
     def test_deleting_ends_what_runs_and_forgets_everything(self):

@@ -1,0 +1,109 @@
+// Many who ask which schedulers there are cost as much as one.
+#include "store/recent_cluster.h"
+
+#include <gtest/gtest.h>
+
+#include <deque>
+
+namespace takt::internal {
+namespace {
+
+// Keeps what it is asked until the test answers.
+class AskedStore final : public StoreWrapper {
+  public:
+    AskedStore() : StoreWrapper(nullptr) {}
+    void Nodes(Done<std::vector<NodeRow>> done) override { asked.push_back(std::move(done)); }
+    void Leaders(Done<std::vector<LeaderRow>> done) override {
+        ++leaders_asked;
+        done(std::vector<LeaderRow>{{.partition = 7}});
+    }
+
+    void Answer(Result<std::vector<NodeRow>> rows) {
+        auto done = std::move(asked.front());
+        asked.pop_front();
+        done(std::move(rows));
+    }
+
+    std::deque<Done<std::vector<NodeRow>>> asked;
+    int leaders_asked = 0;
+};
+
+class RecentClusterTest : public testing::Test {
+  protected:
+    void Ask() {
+        recent_.Nodes([this](Result<std::vector<NodeRow>> rows) {
+            said_ += rows ? std::to_string(rows->size()) + " " : rows.error().detail + " ";
+        });
+    }
+
+    AskedStore store_;
+    Steady now_{std::chrono::hours(1)};
+    RecentCluster recent_{&store_, [this] { return now_; }};
+    std::string said_;
+};
+
+TEST_F(RecentClusterTest, ThoseWhoAskWhileItIsReadShareTheAnswer) {
+    for (int i = 0; i < 3; ++i) Ask();
+    ASSERT_EQ(store_.asked.size(), 1u);
+    EXPECT_EQ(said_, "");
+
+    store_.Answer(std::vector<NodeRow>(2));
+
+    EXPECT_EQ(said_, "2 2 2 ");
+}
+
+TEST_F(RecentClusterTest, AnAnswerHoldsForASecondFromWhenItWasAskedFor) {
+    Ask();
+    now_ += std::chrono::milliseconds(600);
+    store_.Answer(std::vector<NodeRow>(2));
+    now_ += std::chrono::milliseconds(399);
+    Ask();
+    EXPECT_EQ(said_, "2 2 ");
+    EXPECT_TRUE(store_.asked.empty());
+
+    now_ += std::chrono::milliseconds(1);
+    Ask();
+
+    ASSERT_EQ(store_.asked.size(), 1u);
+    store_.Answer(std::vector<NodeRow>(3));
+    EXPECT_EQ(said_, "2 2 3 ");
+}
+
+// A store that is away for a moment is asked again by the next one, and nobody is told old rows for new.
+TEST_F(RecentClusterTest, AFailureIsToldAndNotKept) {
+    Ask();
+    Ask();
+    store_.Answer(Fail(ErrorCode::kUnavailable, "away"));
+    EXPECT_EQ(said_, "away away ");
+
+    Ask();
+
+    ASSERT_EQ(store_.asked.size(), 1u);
+    store_.Answer(std::vector<NodeRow>(1));
+    EXPECT_EQ(said_, "away away 1 ");
+}
+
+TEST_F(RecentClusterTest, LeadersAreSharedToo) {
+    std::size_t rows = 0;
+    for (int i = 0; i < 5; ++i) {
+        recent_.Leaders([&](const Result<std::vector<LeaderRow>>& read) { rows += read->size(); });
+    }
+
+    EXPECT_EQ(rows, 5u);
+    EXPECT_EQ(store_.leaders_asked, 1);
+}
+
+// The process ends while the store still owes an answer.
+TEST_F(RecentClusterTest, AnAnswerMayComeAfterItsEnd) {
+    {
+        RecentCluster gone{&store_, [this] { return now_; }};
+        gone.Nodes([this](const Result<std::vector<NodeRow>>&) { said_ += "came "; });
+    }
+
+    store_.Answer(std::vector<NodeRow>(1));
+
+    EXPECT_EQ(said_, "came ");
+}
+
+}  // namespace
+}  // namespace takt::internal
