@@ -83,7 +83,9 @@ Flow<> Realms::ReadAll() {
     if (rows && starting_ > 0) {
         std::ranges::move(std::exchange(awaited_, {}), std::back_inserter(awaited_started_));
     }
-    for (Refreshed& waiting : std::exchange(awaited_, {})) waiting(rows.has_value());
+    // One that stops takes no namespace any more: it must not say that there is none.
+    const bool taken = rows && !stopping_;
+    for (Refreshed& waiting : std::exchange(awaited_, {})) waiting(taken);
     if (!awaited_next_.empty()) Launch(ReadAll());
 }
 

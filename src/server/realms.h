@@ -46,7 +46,7 @@ class Realms {
     void Follow();
     using Refreshed = std::move_only_function<void(bool read)>;
     // Reads the directory again. `done` comes on the first loop when all that it names have been
-    // started and told of, or with false if it cannot be read. From any thread.
+    // started and told of, or with false if it cannot be read or this stops. From any thread.
     void Refresh(Refreshed done);
 
     // Stops all of them and follows no more. `done` comes on the first loop. From any thread, once.
