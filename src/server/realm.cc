@@ -110,7 +110,7 @@ TracePolicy TracePolicyOf(const Config& config) {
 Realm::Realm(const RealmGround& ground, WorkLoop& loop, const NamespaceRow& row)
     : ground_(ground),
       loop_(loop),
-      runtime_(loop.RuntimeOf(row.number)),
+      runtime_(loop.runtime()),
       name_(row.name),
       rows_(ground.recent, row.number),
       row_(row),

@@ -48,7 +48,6 @@ void WorkLoop::Stop() {
     work_.reset();
     io_.stop();
     if (thread_.joinable()) thread_.join();
-    turns_.Ended();
 }
 
 }  // namespace takt::internal

@@ -12,7 +12,6 @@
 #include "config/config.h"
 #include "http/client.h"
 #include "node/asio_runtime.h"
-#include "node/loop_turns.h"
 
 namespace takt::internal {
 
@@ -31,8 +30,6 @@ class WorkLoop {
 
     boost::asio::io_context& io() { return io_; }
     AsioRuntime& runtime() { return runtime_; }
-    // For what belongs to a namespace: those of a loop come by turns.
-    Runtime& RuntimeOf(Partition partition) { return turns_.RuntimeOf(partition); }
     HttpClient& executors() { return *executors_; }
     HttpClient& health() { return *health_; }
     HttpClient& webhooks() { return *webhooks_; }
@@ -42,7 +39,6 @@ class WorkLoop {
     std::optional<boost::asio::executor_work_guard<boost::asio::io_context::executor_type>> work_{
         io_.get_executor()};
     AsioRuntime runtime_{io_};
-    LoopTurns turns_{runtime_};
     std::unique_ptr<HttpClient> executors_;  // To executors,
     std::unique_ptr<HttpClient> health_;     // for their health,
     std::unique_ptr<HttpClient> webhooks_;   // and to channels of alerts.
