@@ -113,3 +113,20 @@ def spaces_flap(cluster):
             cluster.start_again(passer_by)
     if cluster.leads() != before:
         raise AssertionError(f"{before} became {cluster.leads()}")
+
+
+@fault("spaces_slow", "the store is stuck for one namespace: somebody holds its tables",
+       begin=begin_with_spaces(5), stores=("mysql",))
+def spaces_slow(cluster):
+    before = cluster.leads()
+    poor = cluster.spaces[1]  # The first that was made, with the number 1.
+    finished = cluster.finished()
+    if not cluster.store.hold_tables("takt_1_", 3 * TERM_SECONDS):
+        raise AssertionError(f"{poor} has no tables")
+    if cluster.finished() == finished:
+        raise AssertionError("nothing was run in the others")
+    after = cluster.leads()
+    moved = {space: (node, after.get(space)) for space, node in before.items()
+             if space != poor and after.get(space) != node}
+    if moved:
+        raise AssertionError(f"{poor} was stuck, and others changed their leader: {moved}")
