@@ -69,7 +69,7 @@ TEST_F(RecentClusterTest, AnAnswerHoldsForASecondFromWhenItWasAskedFor) {
     EXPECT_EQ(said_, "2 2 3 ");
 }
 
-// A store that is away for a moment is asked again by the next one, and nobody is told old rows for new.
+// A store that is away for a moment is asked again by the next one; nobody is told old rows for new.
 TEST_F(RecentClusterTest, AFailureIsToldAndNotKept) {
     Ask();
     Ask();

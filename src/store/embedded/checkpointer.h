@@ -1,10 +1,10 @@
 // Checkpointer: brings the log into the database on a thread of its own, while the writer goes on.
 //
-// SQLite lets a checkpoint and a write run at the same time, with one exception, a fault of all versions
-// before 3.51.3 ("WAL-reset bug"): a checkpoint that begins when all of the log is in the database
-// already, and a write that starts the log over meanwhile. The second is taken for checkpointed and is
-// lost. So a checkpoint here begins only at the writer's word, when the log holds more than the database:
-// then no write can start it over before the checkpoint has said that it is done.
+// SQLite lets a checkpoint and a write run at the same time, with one exception, a fault of all
+// versions before 3.51.3 ("WAL-reset bug"): a checkpoint that begins when all of the log is in the
+// database already, and a write that starts the log over meanwhile. That write is taken for
+// checkpointed, and is lost. So a checkpoint here begins only at the writer's word, when the log
+// holds more than the database: then no write can start it over before the checkpoint is done.
 #pragma once
 
 #include <atomic>

@@ -127,8 +127,8 @@ TEST_F(CheckpointerTest, AReaderKeepsTheLogFromStartingOverForAsLongAsItReads) {
     EXPECT_EQ(Stored(), sent_);
 }
 
-// The checkpointer finds that the disk is broken, while the log is well. What was answered is in the log;
-// nothing more may be taken, since nobody knows what the disk has thrown away.
+// The checkpointer finds that the disk is broken, while the log is well. What was answered is in the
+// log; nothing more may be taken, since nobody knows what the disk has thrown away.
 TEST_F(CheckpointerTest, ADiskThatBreaksUnderACheckpointStopsTheWriter) {
     vfs_log_is_well = true;
     vfs_sync_code = SQLITE_IOERR_FSYNC;

@@ -118,8 +118,8 @@ TEST_F(PowerTest, ACutAtAnyWriteLosesNothingThatWasAcknowledged) {
     CutEverywhere(steps);
 }
 
-// The same while a checkpointer brings the log into the database beside the commits, again and again, and
-// the log starts over meanwhile.
+// The same while a checkpointer brings the log into the database beside the commits, again and again,
+// and the log starts over meanwhile.
 TEST_F(PowerTest, ACutBesideACheckpointLosesNothingThatWasAcknowledged) {
     ASSERT_NO_FATAL_FAILURE(Lead(16, {.checkpoint_frames = 1}));
     const std::vector<DiskStep> steps = TakeDiskSteps();

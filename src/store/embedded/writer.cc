@@ -17,11 +17,12 @@ namespace {
 // Parts of the log, in the frames that begin a checkpoint (1000 pages of 8 KiB, 8 MB: a sync of so much
 // holds up the commits beside it for some milliseconds, one of 64 MB for fifty).
 //
-// Once the log is this long it is to start over. What the checkpointer has left by then, which is little,
+// Once the log is this long it is to start over. The little that the checkpointer has left by then
 // the writer brings into the database itself: only when nothing is left can SQLite start it over.
 constexpr int kStartOver = 8;
 constexpr int kLastPart = 8;  // The inverse of that little.
-// What waits for the checkpointer; beyond it the disk is slower than what is written, and the writer waits.
+// Beyond this much that is not in the database the disk is slower than what is written: the writer
+// waits for the checkpointer.
 constexpr int kBehindMax = 8;
 // Readers that never pause keep the log from starting over. Past this much of it the writer waits
 // for them, up to the busy timeout, rather than let it fill the disk.
@@ -39,8 +40,8 @@ constexpr std::size_t kSharedBytesMax = 16u << 10;
 // repair, seldom enough not to cost anything.
 constexpr std::chrono::hours kDamagedPurgeInterval{1};
 
-// A failed sync may have thrown away what it was to write, and the next one would not say so. Only what a
-// fresh start reads from the disk can be trusted.
+// A failed sync may have thrown away what it was to write, and the next one would not say so. Only
+// what a fresh start reads from the disk can be trusted.
 bool LeavesDoubt(const SqliteError& error) {
     return error.code() == SQLITE_IOERR || error.code() == SQLITE_CORRUPT ||
            error.code() == SQLITE_NOTADB;
