@@ -127,7 +127,6 @@ std::map<Partition, Duration> PlanCampaigns(const ShareView& view, const ShareTi
 }
 
 std::optional<HandOver> PlanHandOver(const ShareView& view, const ShareTimes& times, Steady last) {
-    if (view.now - last < times.hand_over_every) return std::nullopt;
     Counts counts = CountLeads(view);
     const std::size_t own = counts[view.self];
     std::optional<HandOver> found;
@@ -136,9 +135,12 @@ std::optional<HandOver> PlanHandOver(const ShareView& view, const ShareTimes& ti
     for (auto seat = view.seats.rbegin(); seat != view.seats.rend(); ++seat) {
         const LeaderRow* row = RowIn(view, seat->partition);
         const bool leads = row && row->leads() && row->node == view.self;
-        if (!leads || view.now - seat->led_since < times.kept_for) continue;
+        if (!leads) continue;
         for (const Peer& peer : view.peers) {
-            const bool fit = peer.row.node != view.self && peer.MayLead(seat->name) &&
+            // Of what it got before that one came the other has had no share yet.
+            const bool kept =
+                view.now - seat->led_since < times.kept_for && peer.since <= seat->led_since;
+            const bool fit = peer.row.node != view.self && peer.MayLead(seat->name) && !kept &&
                              view.now - peer.since >= times.announced_for;
             const std::size_t count = counts[peer.row.node];
             if (!fit || count + 2 > own || count >= least) continue;
@@ -146,7 +148,10 @@ std::optional<HandOver> PlanHandOver(const ShareView& view, const ShareTimes& ti
             found = HandOver{seat->partition, peer.row.node};
         }
     }
-    return found;
+    const bool far = own - least > 2;
+    const Duration pause =
+        far ? std::min(times.hand_over_far, times.hand_over_every) : times.hand_over_every;
+    return view.now - last < pause ? std::nullopt : found;
 }
 
 }  // namespace takt::internal

@@ -26,9 +26,10 @@ struct ShareTimes {
     Duration start{2'000};      // A node that starts leaves its companions so long to start too.
     Duration join{1'500};       // A namespace that was just made: all have read of it by then.
     Duration successor{2'000};  // The one to whom a lead was handed is given so long.
-    Duration hand_over_every{30'000};
+    Duration hand_over_every{10'000};
+    Duration hand_over_far{3'000};   // The same, while another has at least three fewer.
     Duration announced_for{60'000};  // Only to nodes that were there for so long without a gap.
-    Duration kept_for{300'000};      // What a node got it keeps for so long.
+    Duration kept_for{300'000};  // What a node got while that one was there it keeps for so long.
 };
 
 // A scheduler as another one sees it.

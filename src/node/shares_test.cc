@@ -192,12 +192,34 @@ TEST_F(SharesTest, NothingMovesTooOftenOrToAPasserBy) {
     for (int p = 0; p < 4; ++p) AddSeat(Partition(p), "a");
     EXPECT_FALSE(Hand()) << "it has just come";
     view.peers[1].since = kNow - 60s;
-    EXPECT_FALSE(Hand(29s)) << "one was handed over a moment ago";
-    EXPECT_TRUE(Hand(30s));
+    EXPECT_FALSE(Hand(2999ms)) << "one was handed over a moment ago";
+    EXPECT_TRUE(Hand(3s));
+    view.peers[1].since = kNow - 10min;
     for (Seat& seat : view.seats) seat.led_since = kNow - 299s;
     EXPECT_FALSE(Hand()) << "it got them only now";
     view.seats[1].led_since = kNow - 300s;
     EXPECT_EQ(Hand()->partition, 1);
+}
+
+// The last one to be moved is in no hurry.
+TEST_F(SharesTest, NearlyEvenTheLeadMovesSlowly) {
+    AddPeer("a");
+    AddPeer("b");
+    for (int p = 0; p < 2; ++p) AddSeat(Partition(p), "a");
+
+    EXPECT_FALSE(Hand(9999ms));
+    EXPECT_TRUE(Hand(10s));
+}
+
+// Who came later than the lead has no part of it yet: it need not wait until that is old.
+TEST_F(SharesTest, WhatWasGotBeforeANodeCameIsSharedWithItSoon) {
+    AddPeer("a");
+    AddPeer("b", 61s);
+    for (int p = 0; p < 4; ++p) AddSeat(Partition(p), "a", 62s);
+    EXPECT_TRUE(Hand());
+
+    for (Seat& seat : view.seats) seat.led_since = kNow - 60s;
+    EXPECT_FALSE(Hand()) << "it was there when the lead was taken";
 }
 
 TEST_F(SharesTest, NothingIsHandedToWhoMayNotLeadIt) {

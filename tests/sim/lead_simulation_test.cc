@@ -120,6 +120,20 @@ TEST_F(LeadSimulationTest, ALeaderOfEverythingHandsOverUntilAllIsEven) {
     EXPECT_EQ(moves, 0) << "when all is even nothing moves";
 }
 
+// Schedulers that are started seconds apart: the first has everything before the others are there.
+TEST_F(LeadSimulationTest, TwoMinutesAfterTheStartAllIsEven) {
+    LeadSimulation simulation({.nodes = 1});
+    simulation.Run(3s);
+    ASSERT_EQ(simulation.nodes()[0]->leads(), 12u);
+    simulation.Add();
+    simulation.Run(3s);
+    simulation.Add();
+    simulation.Run(2min);
+
+    EXPECT_EQ(simulation.failure(), "");
+    EXPECT_LE(simulation.Unevenness(), 1u);
+}
+
 // 255 namespaces on three schedulers, and nothing happens.
 TEST_F(LeadSimulationTest, AtRestManyPartitionsCostNoMoreThanOne) {
     for (const Partition partitions : {Partition(1), Partition(255)}) {
