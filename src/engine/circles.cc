@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <boost/unordered/unordered_flat_map.hpp>
 #include <map>
+#include <ranges>
 #include <utility>
 
 #include "engine/recurring.h"
@@ -99,7 +100,8 @@ class Search {
     void Settle() {
         for (bool changed = true; changed;) {
             changed = false;
-            for (Node& node : nodes_) {
+            // From the last: who can go on was mostly found after those who wait for it.
+            for (Node& node : nodes_ | std::views::reverse) {
                 if (!node.caught || IsCaught(node)) continue;
                 node.caught = false;
                 changed = true;
