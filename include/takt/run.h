@@ -39,7 +39,7 @@ struct RunRecord {
 
 struct BackfillOptions {
     std::optional<Time> to = {};     // Due times before this; now unless given.
-    std::uint32_t parallel_max = 0;  // So many unfinished at a time; 0: 10 if runs may overlap, else 1.
+    std::uint32_t parallel_max = 0;  // So many unfinished at a time; 0: 10, or 1 by its mode.
     bool dry_run = false;            // Only tells what would be run.
 };
 

@@ -1,5 +1,6 @@
 // Workflows by REST: made, refused, watched, cancelled, run again.
 #include "api/test_scheduler.h"
+#include "model/run_progress.h"
 
 namespace takt::internal {
 namespace {
@@ -327,6 +328,8 @@ TEST(Flows, ThePastOfATaskThatSkipsIsRunOneAfterTheOtherUnlessToldOtherwise) {
         const Answered made =
             scheduler.Post("/api/v1/tasks/" + id + "/backfill", range + more + "}");
         EXPECT_EQ(made.status, 201) << made.body;
+        const ExecutionId first = BackfillId(TaskId(Text(id)), now - std::chrono::hours(5));
+        scheduler.sink().Await(EventType::kTaskSubmitted, first.text().str());
         const std::string run(made.json.at("run").at("id").as_string());
         return scheduler.Get("/api/v1/executions?parent_id=" + run)
             .json.at("items")

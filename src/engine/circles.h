@@ -3,8 +3,10 @@
 // A run holds its turn, its permit and its locks until it ends, and it ends after its last child. If
 // a child waits for what another run holds, and a child of that one, perhaps through others, for what
 // the first holds, none of them ever goes on. A circle is closed by an execution that begins to wait:
-// a run that takes something has no children yet. So it is looked for then, among those that it waits
-// for and no others, and broken at one of its steps, as a database breaks a deadlock.
+// a run that takes something has no children yet. (Or when others come to be waited for: a limit is
+// lowered, a lock is kept for the first in its line, a step needs the last of its children.) So it is
+// looked for then, among those that the execution waits for and no others, and broken at one of its
+// steps, as a database breaks a deadlock.
 #pragma once
 
 #include <cstddef>
