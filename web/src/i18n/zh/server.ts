@@ -35,7 +35,7 @@ export const server = {
     'explain.queue_unserved': '没有工作节点能运行类型“{type}”。等待中：{waiting}',
     'explain.rate_limit': '已达到速率上限：每 {per} {count} 次',
     'explain.retry': '第 {attempt} 次尝试失败，下一次在 {at}。',
-    'explain.run_ends': '正在结束（{status}），还有 {executions} 个执行尚未停止',
+    'explain.run_ends': '正在结束（{status}），还有 {executions} 个执行尚未停止。{message}',
     'explain.run_waits': '没有步骤在运行。{execution}：{why}',
     'explain.run_goes_on': '各步骤正在进行：{running} 个在运行，{waiting} 个在等待其他步骤',
     'explain.running': '正在工作节点“{worker}”上运行，开始于 {since}。',
