@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <boost/unordered/unordered_flat_map.hpp>
 #include <map>
+#include <optional>
 #include <ranges>
 #include <utility>
 
@@ -12,8 +13,8 @@
 namespace takt::internal {
 namespace {
 
-// Executions that are looked at. Who waits behind more than these is not told of a circle: a look must
-// not stall everybody, and the runs of such a circle still have their timeouts.
+// Executions that are looked at in one go, some milliseconds. Any beyond are taken to go on, so that
+// nothing is failed for want of a look.
 constexpr std::size_t kLookedAtMax = 20'000;
 // Of a circle that are named.
 constexpr std::size_t kNamedMax = 8;
@@ -24,6 +25,7 @@ bool HasBegun(const Live& live) {
 
 std::vector<const Live*> HoldersOfTurn(const Live& live) {
     std::vector<const Live*> holders;
+    if (live.recurring->turns->has_permit()) return holders;
     for (const Live* run : live.recurring->runs) {
         if (run->has_turn) holders.push_back(run);
     }
@@ -43,19 +45,23 @@ std::string WhatItWaitsFor(const Live& live, const Locks& locks) {
     return "the concurrency limit of '" + task.name.str() + "'";
 }
 
-// Everything that an execution waits for, directly or through others. Each is taken to be caught, until
-// it is shown that it can go on: what remains can not.
+// Everything that some executions wait for, directly or through others. Each is taken to be caught,
+// until it is shown that it can go on: what remains can not.
 class Search {
   public:
     Search(const Holds& holds, const Locks& locks) : holds_(holds), locks_(locks) {}
 
-    // The way from an execution that waits back to it, or to a run that it is in: it, who holds what it
-    // waits for, a child of that, … Empty if there is none, or if one of them can go on.
-    std::vector<const Live*> WayBack(const Live& from) {
-        if (!Collect(from)) return {};
+    // A circle: an execution that waits, who holds what it waits for, a child of that, … and the
+    // first one again. It begins with a step, the one that comes last in `waiting`. Empty if there is
+    // none.
+    std::vector<const Live*> Find(std::span<Live* const> waiting) {
+        Collect(waiting);
         Settle();
-        std::vector<const Live*> way;
-        if (nodes_[0].caught && Walk(0, way)) return way;
+        for (std::size_t from = waiting.size(); from-- > 0;) {
+            if (!nodes_[from].caught) continue;
+            std::vector<const Live*> circle = Walk(from);
+            if (!circle.empty()) return circle;
+        }
         return {};
     }
 
@@ -64,8 +70,7 @@ class Search {
   private:
     struct Node {
         const Live* live = nullptr;
-        std::vector<std::size_t>
-            next;  // Who holds what it waits for; its children, if it has begun.
+        std::vector<std::size_t> next;  // Holders of what it waits for; a run's children.
         bool caught = false;
         bool walked = false;
     };
@@ -76,10 +81,10 @@ class Search {
         return at->second;
     }
 
-    bool Collect(const Live& from) {
-        NodeOf(from);
-        for (std::size_t i = 0; i < nodes_.size(); ++i) {
-            if (nodes_.size() > kLookedAtMax) return false;
+    // `waiting` become the first nodes.
+    void Collect(std::span<Live* const> waiting) {
+        for (const Live* live : waiting) NodeOf(*live);
+        for (std::size_t i = 0; i < nodes_.size() && i < kLookedAtMax; ++i) {
             const Live& live = *nodes_[i].live;
             std::vector<std::size_t> next;
             if (HasBegun(live)) {
@@ -94,7 +99,6 @@ class Search {
             nodes_[i].caught = !next.empty();
             nodes_[i].next = std::move(next);
         }
-        return true;
     }
 
     void Settle() {
@@ -110,58 +114,60 @@ class Search {
     }
 
     bool IsCaught(const Node& node) const {
-        if (HasBegun(*node.live)) return RunIsCaught(node);
+        if (HasBegun(*node.live)) return CaughtChild(node).has_value();
         return std::ranges::all_of(node.next, [&](std::size_t at) { return nodes_[at].caught; });
     }
 
-    // A step that needs only some of its children goes on while enough of the others may succeed.
-    bool RunIsCaught(const Node& node) const {
-        const Run& run = *node.live->flow;
+    // A child without which the run does not go on; nothing if it may do without all that are
+    // caught.
+    std::optional<std::size_t> CaughtChild(const Node& node) const {
         std::map<std::uint32_t, std::uint32_t> caught;  // Children by step.
         for (const std::size_t at : node.next) {
             if (nodes_[at].caught) ++caught[nodes_[at].live->step];
         }
-        return std::ranges::any_of(caught, [&](const auto& entry) {
-            const auto& [number, count] = entry;
-            const StepProgress& step = run.progress.steps[number];
-            if (step.status != StepStatus::kRunning) return false;
-            const std::uint32_t needed = run.step(number).min_success;
-            const std::uint32_t others = run.steps[number].unfinished - count;
-            // More of them are made only while there is room for them.
-            const bool room = count < UnfinishedMax(run.step(number));
-            const std::uint32_t to_come = room ? step.total - step.cursor : 0;
-            return needed == 0 || step.success + others + to_come < needed;
-        });
+        for (const std::size_t at : node.next) {
+            const std::uint32_t step = nodes_[at].live->step;
+            if (nodes_[at].caught && StepIsCaught(*node.live->flow, step, caught[step])) return at;
+        }
+        return std::nullopt;
     }
 
-    bool ComesBack(const Live& live) const {
-        const Live& from = *nodes_[0].live;
-        for (const Run* run = ParentOf(from); run; run = run->parent) {
-            if (run->live == &live) return true;
-        }
-        return &from == &live;
+    // A step that needs only some of its children goes on while enough of the others may succeed.
+    static bool StepIsCaught(const Run& run, std::uint32_t number, std::uint32_t caught) {
+        const StepProgress& step = run.progress.steps[number];
+        if (step.status != StepStatus::kRunning) return false;
+        const std::uint32_t needed = run.step(number).min_success;
+        const std::uint32_t others = run.steps[number].unfinished - caught;
+        // More of them are made only while there is room for them.
+        const bool room = caught < UnfinishedMax(run.step(number));
+        const std::uint32_t to_come = room ? step.total - step.cursor : 0;
+        return needed == 0 || step.success + others + to_come < needed;
     }
 
-    bool Walk(std::size_t from, std::vector<const Live*>& way) {
-        // Without calls of itself: a way may be long.
-        std::vector<std::pair<std::size_t, std::size_t>> path{{from, 0}};
-        nodes_[from].walked = true;
-        while (!path.empty()) {
-            auto& [at, turn] = path.back();
-            if (turn == nodes_[at].next.size()) {
-                path.pop_back();
-                continue;
-            }
-            const std::size_t next = nodes_[at].next[turn++];
-            if (ComesBack(*nodes_[next].live)) {
-                for (const auto& [place, unused] : path) way.push_back(nodes_[place].live);
-                way.push_back(nodes_[next].live);
-                return true;
-            }
-            if (!nodes_[next].caught || std::exchange(nodes_[next].walked, true)) continue;
-            path.emplace_back(next, 0);
+    // Goes from one that is caught to the next until it comes to one where it has been: it must, for
+    // each waits for another.
+    std::vector<const Live*> Walk(std::size_t from) {
+        std::vector<std::size_t> path;
+        std::size_t at = from;
+        while (!std::exchange(nodes_[at].walked, true)) {
+            path.push_back(at);
+            const Node& node = nodes_[at];
+            at = HasBegun(*node.live) ? CaughtChild(node).value() : node.next.front();
         }
-        return false;
+        const auto first = std::ranges::find(path, at);
+        path.erase(path.begin(), first);  // All, if it met an earlier walk.
+        const auto order = [&](std::size_t place) {
+            const Live& live = *nodes_[place].live;
+            return ParentOf(live) && !HasBegun(live) ? std::ptrdiff_t(place) : -1;
+        };
+        // Of those that began to wait, which are the first nodes, the latest; else any.
+        std::vector<const Live*> circle;
+        if (path.empty()) return circle;
+        std::ranges::rotate(path, std::ranges::max_element(path, {}, order));
+        if (order(path.front()) < 0) return circle;
+        for (const std::size_t place : path) circle.push_back(nodes_[place].live);
+        circle.push_back(circle.front());
+        return circle;
     }
 
     const Holds& holds_;
@@ -198,22 +204,11 @@ bool MayCloseCircle(const Live& live) {
     return false;
 }
 
-Circle FindCircle(Live& live, const Holds& holds, const Locks& locks) {
+Circle FindCircle(std::span<Live* const> waiting, const Holds& holds, const Locks& locks) {
     Search search(holds, locks);
-    std::vector<const Live*> way = search.WayBack(live);
+    const std::vector<const Live*> way = search.Find(waiting);
     Circle circle{.why = {}, .looked_at = search.looked_at()};
     if (way.empty()) return circle;
-    const auto fails = [](const Live* one) { return !HasBegun(*one) && ParentOf(*one); };
-    const auto victim = std::ranges::find_if(way, fails);
-    if (victim == way.end()) return circle;
-    if (way.back() == way.front() && victim != way.begin()) {
-        // The way ends where it began, so that it can begin anywhere.
-        way.pop_back();
-        std::ranges::rotate(way, victim);
-        way.push_back(way.front());
-    } else {
-        way.erase(way.begin(), victim);
-    }
     circle.step = const_cast<Live*>(way.front());
     circle.why = "it can never start: it";
     std::size_t named = 0;

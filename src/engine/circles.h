@@ -2,14 +2,13 @@
 //
 // A run holds its turn, its permit and its locks until it ends, and it ends after its last child. If
 // a child waits for what another run holds, and a child of that one, perhaps through others, for what
-// the first holds, none of them ever goes on. A circle is closed by an execution that begins to wait:
-// a run that takes something has no children yet. (Or when others come to be waited for: a limit is
-// lowered, a lock is kept for the first in its line, a step needs the last of its children.) So it is
-// looked for then, among those that the execution waits for and no others, and broken at one of its
-// steps, as a database breaks a deadlock.
+// the first holds, none of them ever goes on. Each circle has a step that waits, so steps that begin
+// to wait are watched for as long as they do, and a circle is broken at one of them, as a database
+// breaks a deadlock.
 #pragma once
 
 #include <cstddef>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -33,7 +32,14 @@ struct Circle {
     std::size_t looked_at = 0;  // Executions.
 };
 
-// The circle that the execution is in; it is the step to fail, if it is one.
-Circle FindCircle(Live& live, const Holds& holds, const Locks& locks);
+struct CircleWatch {
+    std::vector<ExecutionId> steps;  // That wait.
+    Steady look_at = Steady::max();  // When they are looked at, …
+    Steady rest_until{};             // … and not before this.
+};
+
+// A circle among those that are waited for, if there is one; of its steps the one that comes last in
+// `waiting` is to fail.
+Circle FindCircle(std::span<Live* const> waiting, const Holds& holds, const Locks& locks);
 
 }  // namespace takt::internal

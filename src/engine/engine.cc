@@ -160,7 +160,7 @@ void Engine::Step(Input input, Instant now, Effects& effects) {
 
 std::optional<Duration> Engine::NextDeadline(Instant now) const {
     if (!unfinished_.empty() || !unreadable_.empty() || !replacing_.empty() || !deletes_.empty() ||
-        !moving_.empty() || !suspects_.empty()) {
+        !moving_.empty()) {
         return Duration(0);
     }
     if (clock_.IsSetBack(now)) return Duration(0);
@@ -176,6 +176,7 @@ std::optional<Duration> Engine::NextDeadline(Instant now) const {
     if (const auto wake = holds_.next_at()) next = std::min(next, until(*wake));
     if (const auto serve = locks_.next_at()) next = std::min(next, until(*serve));
     if (!queue_paces_.empty()) next = std::min(next, until(queue_paces_.next_at()));
+    if (circles_.look_at != Steady::max()) next = std::min(next, until(circles_.look_at));
     return next;
 }
 

@@ -26,6 +26,7 @@
 
 #include "base/random.h"
 #include "engine/chooser.h"
+#include "engine/circles.h"
 #include "engine/claims.h"
 #include "engine/config.h"
 #include "engine/counters.h"
@@ -347,8 +348,7 @@ class Engine {
     void RestoreQueue(const Text& name, std::string_view value);
     void BeginLimits();
     // engine_circles.cc: executions that wait for each other
-    void SuspectCircle(const Live& live);
-    void SuspectWaiters(const Hold& limit);
+    void WatchForCircle(Live& live);
     void BreakCircles();
 
     // engine_locks.cc: what starts when its locks are free
@@ -417,8 +417,8 @@ class Engine {
     std::deque<TaskId> replacing_;    // Tasks whose newest run takes the place of others.
     std::deque<DeleteTask> deletes_;  // Which have more runs to end than one step may.
     std::deque<ExecutionId> moving_;  // Runs with something to be done for them.
-    std::deque<ExecutionId> suspects_;  // Executions that may have closed a circle.
-    std::vector<Run*> unwritten_;       // Runs whose record the step that goes on has to write.
+    CircleWatch circles_;
+    std::vector<Run*> unwritten_;  // Runs whose record the step that goes on has to write.
     std::map<Text, Text, std::less<>> stored_runs_;  // Until their executions are restored.
     std::vector<Live*> restored_;                    // Between RestoreExecution and Begin.
     std::vector<Execution> unreadable_;  // Live rows that can only be moved to the history.

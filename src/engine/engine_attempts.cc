@@ -142,7 +142,7 @@ void Engine::MakeReady(Live& live) {
         deadline ? due_.Set(live, *deadline, live.row.serial) : due_.Remove(live);
     }
     if (live.recurring && !holds_.TakeTurn(live, *live.recurring->turns)) {
-        return SuspectCircle(live);
+        return WatchForCircle(live);
     }
     if (IsRun(live)) return AwaitRoom(live);
     if (IsPinned(live)) return AwaitWorker(live);
@@ -157,7 +157,7 @@ void Engine::MakeReady(Live& live) {
     }
     const bool back = locks_.Keeps(live);
     limit ? holds_.Add(live, *limit, back) : lane.Add(live, back);
-    if (limit) SuspectCircle(live);
+    if (limit) WatchForCircle(live);
     if (lane.crew().free() > 0 && open) {
         return queue_paces_.Set(*lane.queue, now_.steady, lane.queue->number);
     }

@@ -1,4 +1,5 @@
-// Circles of executions that wait for each other are found when they close, and broken at a step.
+// Circles of executions that wait for each other are found, and broken at a step.
+#include <algorithm>
 #include <utility>
 
 #include "base/failpoint.h"
@@ -9,42 +10,55 @@ namespace takt::internal {
 namespace {
 
 // Looking at an execution costs a step as much as writing this.
-constexpr std::size_t kLookBytes = 64;
+constexpr std::size_t kLookBytes = 16;
+
+// A circle mostly closes when somebody begins to wait, and is looked for then. It may also close when
+// a limit is lowered, an attempt ends or a client gives a lock back: so steps that go on waiting are
+// looked at again after this.
+constexpr Duration kLookAgain{5'000};
+
+// A look at so many executions is followed by a millisecond without one: where thousands wait under a
+// limit and each end lets another begin to wait, looking takes a few percent of the time.
+constexpr std::size_t kLooksPerMs = 100;
+
+bool WaitsForOthers(const Live& live) {
+    return !live.finished && (live.waits == Waits::kTurn || live.waits == Waits::kLimit ||
+                              live.waits == Waits::kLock);
+}
 
 }  // namespace
 
-// An execution has begun to wait for its turn, a permit or a lock: that may close a circle. It is
-// looked for when the step has settled all else, and by a new leader when it has placed everything.
-void Engine::SuspectCircle(const Live& live) {
-    if (!MayCloseCircle(live) || TAKT_MUTANT("engine.wait_in_circles")) return;
-    // A run that has begun waits for what its children wait for.
-    const bool begun = IsRun(live) && Begun(live.row);
-    if (!begun && BlockersOf(live, holds_, locks_).empty()) return;
-    suspects_.push_back(live.row.id);
+// An execution has begun to wait for its turn, a permit or a lock. If it is a step, that may close a
+// circle.
+void Engine::WatchForCircle(Live& live) {
+    if (!ParentOf(live) || live.watched || TAKT_MUTANT("engine.wait_in_circles")) return;
+    live.watched = true;
+    circles_.steps.push_back(live.row.id);
+    circles_.look_at = std::min(circles_.look_at, std::max(now_.steady, circles_.rest_until));
 }
 
-// All that waits for a permit of the limit does so since its maximum was lowered.
-void Engine::SuspectWaiters(const Hold& limit) {
-    for (const auto& [place, line] : limit.lines) {
-        for (const Live* live = line->waiting.front(); live; live = live->next) {
-            SuspectCircle(*live);
-        }
-    }
-}
-
-// The step fails for good: a retry would wait again while its run holds what others wait for. That one
-// goes on, or ends, as its `on_failure` says.
+// The step fails for good: a retry would wait again while its run holds what others wait for. That
+// one goes on, or ends, as its `on_failure` says.
 void Engine::BreakCircles() {
-    for (; !draft_.Tired() && !suspects_.empty(); suspects_.pop_front()) {
-        Live* live = FindLive(suspects_.front());
-        if (!live || live->finished) continue;
-        Circle circle = FindCircle(*live, holds_, locks_);
-        draft_.Spend(circle.looked_at * kLookBytes);
-        if (!circle.step) continue;
-        Unqueue(*circle.step);
-        FinishExecution(*circle.step, Status::kFailed,
-                        MakeOutcome(Reason::kStepRefused, Text(std::move(circle.why))));
-    }
+    if (draft_.Tired() || now_.steady < circles_.look_at) return;
+    std::vector<Live*> waiting;
+    std::erase_if(circles_.steps, [&](const ExecutionId& id) {
+        Live* live = FindLive(id);
+        if (!live) return true;
+        live->watched = WaitsForOthers(*live);
+        if (live->watched && MayCloseCircle(*live)) waiting.push_back(live);
+        return !live->watched;
+    });
+    circles_.look_at = circles_.steps.empty() ? Steady::max() : now_.steady + kLookAgain;
+    if (waiting.empty()) return;
+    Circle circle = FindCircle(waiting, holds_, locks_);
+    circles_.rest_until = now_.steady + Duration(circle.looked_at / kLooksPerMs);
+    draft_.Spend(circle.looked_at * kLookBytes);
+    if (!circle.step) return;
+    circles_.look_at = circles_.rest_until;  // There may be another one.
+    Unqueue(*circle.step);
+    FinishExecution(*circle.step, Status::kFailed,
+                    MakeOutcome(Reason::kStepRefused, Text(std::move(circle.why))));
 }
 
 }  // namespace takt::internal

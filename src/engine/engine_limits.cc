@@ -45,7 +45,6 @@ void Engine::OpenHolds() {
     while (!draft_.Tired() && holds_.AnyDue()) {
         Hold* hold = holds_.Wake();
         if (!hold) continue;
-        if (std::exchange(hold->narrowed, false)) SuspectWaiters(*hold);
         hold->named() ? StartUnderLimit(*hold) : StartInTurn(*hold);
     }
 }

@@ -27,7 +27,7 @@ bool Engine::HasLocks(Live& live) {
     }
     LeaveList(live);
     if (locks_.TryKeep(live)) return true;
-    SuspectCircle(live);
+    WatchForCircle(live);
     return false;
 }
 
@@ -59,8 +59,6 @@ void Engine::ServeLocks() {
     }
     while (!draft_.Tired() && locks_.AnyDue()) {
         if (Live* live = locks_.ServeNext()) StartWithLocks(*live);
-        // Others in its line wait for it now, and for what it waits for.
-        if (const Live* first = locks_.TakeStalled()) SuspectCircle(*first);
     }
 }
 

@@ -53,7 +53,7 @@ void Engine::AwaitRoom(Live& run) {
         return;
     }
     holds_.Add(run, *limit, locks_.Keeps(run));
-    SuspectCircle(run);
+    WatchForCircle(run);
     if (holds_.IsOpen(*limit)) holds_.WakeSoon(*limit);
 }
 

@@ -171,6 +171,7 @@ TEST_F(FlowCircleTest, AStepThatNeedsSomeOfItsPartsIsCaughtWhenItNeedsTheOneThat
     EXPECT_EQ(StatusOf(Second("two")), Status::kPending);
 
     At(4s, Broken(First(Child(0, 1, 0, "one"))));
+    Until(10s);
 
     EXPECT_THAT(MessageOf(Second(Child(0, 0, 0, "one"))),
                 HasSubstr("waits for concurrency key 'x', which 'one' holds"));
@@ -220,11 +221,36 @@ TEST_F(FlowCircleTest, ALimitThatIsLoweredMayCloseACircle) {
 
     rare.options.concurrency_max = 1;
     At(4s, Put(rare));
-    Until(5s);
+    Until(10s);
 
-    EXPECT_THAT(MessageOf(Second("one")),
-                HasSubstr("it waits for concurrency key 'y', which 'two'"));
-    EXPECT_EQ(StatusOf(Second("two")), Status::kScheduled);
+    EXPECT_THAT(MessageOf(Second("two")),
+                HasSubstr("it waits for concurrency key 'x', which 'one'"));
+    EXPECT_EQ(StatusOf("two"), Status::kFailed);
+}
+
+// One of the two permits was an attempt's, which ends some time. Then it has ended, but the limit was
+// lowered meanwhile, and nobody begins to wait.
+TEST_F(FlowCircleTest, AnAttemptThatEndsMayCloseACircle) {
+    Submit wide = Holding("two", "y", "x");
+    auto options = std::make_unique<TaskOptions>(wide.task->opt());
+    options->concurrency_max = 2;
+    wide.task->options = std::move(options);
+    At(1s, std::move(wide));
+    At(1s, Once({.id = "leaf", .concurrency_key = "y", .concurrency_max = 2}));
+    At(1s, Holding("one", "x", "y"));
+    At(2s, Success(First("one")));
+    At(2s, Success(First("two")));
+    At(3s, Once({.id = "later", .concurrency_key = "y", .concurrency_max = 1}));
+    Until(4s);
+    EXPECT_EQ(StatusOf("leaf"), Status::kScheduled);
+    EXPECT_EQ(StatusOf(Second("one")), Status::kPending);
+    EXPECT_EQ(StatusOf(Second("two")), Status::kPending);
+
+    At(4s, Success("leaf"));
+    Until(10s);
+
+    EXPECT_EQ(StatusOf("two"), Status::kFailed);
+    EXPECT_EQ(StatusOf(Second("one")), Status::kScheduled);
 }
 
 // A run of a sequential task has its turn; a step of another run waits for that.
@@ -296,7 +322,7 @@ TEST_F(FlowCircleTest, ACircleThroughTheLineOfALockIsFound) {
     EXPECT_EQ(StatusOf(Second("two")), Status::kPending);
 
     At(4s, Success("plain"));
-    Until(5s);
+    Until(10s);
 
     EXPECT_EQ(StatusOf("one"), Status::kFailed);
     EXPECT_THAT(MessageOf(Second("one")),

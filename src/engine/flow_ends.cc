@@ -76,12 +76,6 @@ void Engine::OnChildEnded(Run& run, Live& live) {
             break;
     }
     WriteRun(run);
-    // Others of the step may be needed now that were not before.
-    if (run.step(number).min_success > 0 && live.row.status != Status::kSuccess) {
-        for (const Live* child : run.children) {
-            if (child->step == number) SuspectCircle(*child);
-        }
-    }
     OnStepMoved(run, number);
 }
 

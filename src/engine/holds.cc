@@ -64,15 +64,10 @@ void Holds::Apply(Hold& limit, const Task& task, Serial said) {
     const TaskOptions& options = task.opt();
     limit.said = said;
     if (limit.permits_max == options.concurrency_max && limit.pace.limit() == options.rate) return;
-    const bool had_permit = limit.has_permit();
     limit.permits_max = options.concurrency_max;
     limit.pace.Set(options.rate, now_.steady);
     if (limit.stored) StorePace(limit);
     SetWake(limit);
-    if (had_permit && !limit.has_permit() && !limit.lines.empty()) {
-        limit.narrowed = true;
-        WakeSoon(limit);
-    }
 }
 
 // Nobody without a limit has a word on a key that others may share.

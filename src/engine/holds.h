@@ -48,7 +48,6 @@ struct Hold : Timer {
     Pace pace;
     Serial said = 0;        // How recent the word on its limits is.
     bool stored = false;    // The store has its pace.
-    bool narrowed = false;  // Who waited for a worker waits for a permit now.
 
     LiveList line;  // Turns: who waits, in order.
     // A named limit: who waits, by the number of the lane and the priority.

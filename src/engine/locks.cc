@@ -248,7 +248,6 @@ Live* Locks::Serve(Lock& lock) {
     const auto large = std::ranges::find_if(
         request.parts, [](const LockPart& part) { return part.permits > part.lock->permits; });
     if (large == request.parts.end() && (!Fits(request) || !IsFirst(request))) {
-        if (request.declared()) stalled_ = request.live;
         return nullptr;
     }
     lock.dirty = true;

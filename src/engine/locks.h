@@ -99,10 +99,6 @@ class Locks {
     // Does the next thing that is due. Returns an execution for which all is kept now: it has left
     // the lines and is in no list. REQUIRES: AnyDue.
     Live* ServeNext();
-    // The execution that was found to be the first of a line, and to wait for more than that lock has
-    // or for another one: what is free is kept for it, and others wait for it. Null if there was none
-    // since this was last asked.
-    const Live* TakeStalled() { return std::exchange(stalled_, nullptr); }
     std::optional<Steady> next_at() const;  // When time alone brings something; now if it is due.
     // The executions for which locks are kept while they wait for a worker, oldest first.
     std::vector<Live*> Kept() const;
@@ -196,7 +192,6 @@ class Locks {
     std::map<Text, std::unique_ptr<LockHeld>, std::less<>> held_;  // By id.
     std::map<Serial, std::unique_ptr<LockRequest>> requests_;      // By serial.
     std::map<Serial, LockRequest*> kept_;
-    const Live* stalled_ = nullptr;
     boost::unordered_flat_map<const Live*, Own> owns_;
     std::map<std::pair<Text, Text>, LockRequest*> asked_;  // By name and request_id.
     std::map<std::pair<Text, Text>, LockHeld*> held_by_request_;

@@ -72,6 +72,8 @@ Result<FirePlan> FirePlan::Make(const Recurrence& recurrence, Time anchor) {
         plan.excluded_.push_back(*day);
     }
     std::ranges::sort(plan.excluded_);
+    const auto again = std::ranges::unique(plan.excluded_);  // They are counted, each once.
+    plan.excluded_.erase(again.begin(), again.end());
     return plan;
 }
 
