@@ -194,7 +194,8 @@ bool Presence::NoteSeat(Place& place, const LeaderRow* row) {
         if (place.epoch == 0) place.seat.led_since = now;
         place.epoch = row->epoch;
     }
-    if (row && row->leads() && !own) place.epoch = 0;
+    // Led by another, or handed over: what comes back because the heir did not take it is a move too.
+    if (row && !own && (row->leads() || row->nonce == 0)) place.epoch = 0;
     const bool open = !row || !row->leads();
     if (!open) place.seat.open_since = {};
     if (open && place.seat.open_since == Steady{}) place.seat.open_since = now;

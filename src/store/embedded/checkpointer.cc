@@ -3,6 +3,8 @@
 #include <cerrno>
 #include <utility>
 
+#include "base/check.h"
+
 namespace takt::internal::embedded {
 namespace {
 
@@ -56,6 +58,7 @@ Checkpointer::~Checkpointer() {
 void Checkpointer::Begin() {
     {
         const std::lock_guard lock(mutex_);
+        TAKT_CHECK(state_ == State::kIdle);
         state_ = State::kBegun;
     }
     changed_.notify_all();

@@ -39,6 +39,8 @@ class Checkpointer {
     // database does not.
     void Begin();
     bool under_way() const { return state_ == State::kBegun; }
+    // The log stays when the file is closed. REQUIRES: none is under way.
+    void KeepLog() { connection_.KeepLog(); }
     // The outcome of the last one, once; waits for it if it is under way. None if none was begun since.
     std::optional<Checkpointed> Take();
 

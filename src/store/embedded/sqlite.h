@@ -96,6 +96,10 @@ class Connection {
     // Rows that the last statement inserted, changed or deleted.
     std::int64_t changes() const { return sqlite3_changes64(database_.get()); }
     bool in_transaction() const { return sqlite3_get_autocommit(database_.get()) == 0; }
+    // The log is left as it is when this closes the file as the last one.
+    void KeepLog() {
+        sqlite3_db_config(database_.get(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
+    }
     sqlite3* get() const { return database_.get(); }
 
   private:

@@ -275,8 +275,7 @@ void Writer::Checkpoint() {
     if (frames_ < std::max(frames_saved_, frames_tried_)) {  // The log started over.
         frames_saved_ = frames_tried_ = frames_insisted_ = frames_left_ = 0;
     }
-    if (!broken_) TakeCheckpoint();
-    if (broken_ || checkpointer_.under_way()) return;
+    if (broken_ || !TakeCheckpoint() || broken_) return;
     // The checkpointer may begin only while something is left for it (see there).
     const int left = frames_ - frames_saved_;
     if (left == 0 || frames_ - frames_tried_ < checkpoint_frames_) return;
@@ -295,13 +294,15 @@ void Writer::Checkpoint() {
     }
 }
 
-void Writer::TakeCheckpoint() {
+bool Writer::TakeCheckpoint() {
     const bool behind = frames_ - frames_saved_ > kBehindMax * checkpoint_frames_;
-    if (checkpointer_.under_way() && !behind) return;
+    // Asked once: one that ends from now on is taken after the next commit.
+    if (checkpointer_.under_way() && !behind) return false;
     const std::optional<Checkpointed> outcome = checkpointer_.Take();
-    if (!outcome) return;
+    if (!outcome) return true;
     if (outcome->frames <= frames_saved_) frames_tried_ = frames_;
     NoteCheckpoint(*outcome);
+    return true;
 }
 
 void Writer::CheckpointHere(int mode) {
@@ -337,6 +338,11 @@ Error Writer::Judge(const SqliteError& error, bool committing) {
 }
 
 void Writer::Break(const SqliteError& error) {
+    // Parts of the log may be in the database only in the memory of a disk that has thrown them away.
+    // Whoever closes the file last would take them for saved, and delete the log.
+    checkpointer_.Take();  // One that is under way ends first.
+    connection_.KeepLog();
+    checkpointer_.KeepLog();
     broken_ = Error{ErrorCode::kUnavailable,
                     fmt::format("writing to {} failed ({}); check the disk, then restart Takt",
                                 directory_, error.what()),

@@ -68,8 +68,9 @@ class Writer {
     // A page that only a purge reads is damaged: whatever else there is to write can be written.
     void PutPurgesOff(const SqliteError& error);
     void Checkpoint();
-    // Takes what the checkpointer has done; waits for it if the log has grown too far meanwhile.
-    void TakeCheckpoint();
+    // Takes what the checkpointer has done; waits for it if the log has grown too far meanwhile. False
+    // if it is still at it.
+    bool TakeCheckpoint();
     void CheckpointHere(int mode);
     void NoteCheckpoint(const Checkpointed& outcome);
     void Rollback();
