@@ -14,6 +14,9 @@ constexpr std::size_t kHeaderBytes = 100;
 // More than a row of ours ever has; a damaged one may claim anything, and lead in circles.
 constexpr std::uint64_t kPayloadMax = 64ull << 20;
 
+// Also more than a table of ours has: each byte of a header may claim a column.
+constexpr std::size_t kColumnsMax = 100;
+
 // First bytes of pages that have rows: of tables, and of indexes and tables without row ids.
 constexpr std::uint8_t kTableLeaf = 0x0D;
 constexpr std::uint8_t kIndexLeaf = 0x0A;
@@ -72,6 +75,7 @@ std::optional<std::vector<FoundValue>> ReadRecord(std::string_view record) {
     header = header.substr(0, *header_size - length);
     std::vector<FoundValue> values;
     while (!header.empty()) {
+        if (values.size() == kColumnsMax) return std::nullopt;
         const auto type = TakeVarint(header);
         auto value = type ? TakeValue(*type, body) : std::nullopt;
         if (!value) return std::nullopt;

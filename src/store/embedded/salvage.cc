@@ -62,6 +62,29 @@ std::string FreeName(const std::string& wish) {
     return name;
 }
 
+// A file for a while.
+class ScratchCopy {
+  public:
+    explicit ScratchCopy(std::string path) : path_(std::move(path)) {
+        Remove();
+        if (auto made = MakePrivateFile(path_); !made) {
+            throw SqliteError(SQLITE_CANTOPEN, made.error().detail);
+        }
+    }
+    ~ScratchCopy() { Remove(); }
+    ScratchCopy(const ScratchCopy&) = delete;
+    ScratchCopy& operator=(const ScratchCopy&) = delete;
+
+    const std::string& path() const { return path_; }
+
+  private:
+    void Remove() const {
+        std::error_code ignored;  // If one is left it cannot be made anew either, and that is said.
+        for (const char* end : {"", "-wal", "-shm", "-journal"}) fs::remove(path_ + end, ignored);
+    }
+    const std::string path_;
+};
+
 // A connection that reads what there is of a file that is shorter than it should be, or whose list of
 // tables names pages that are gone.
 Connection OpenDamaged(const EmbeddedOptions& options) {
@@ -111,8 +134,31 @@ std::vector<SalvagedTable> CountRows(Connection& fresh,
     return tables;
 }
 
-// Rows that the walks did not come to. The log is in the file: the connection that read the damaged one
-// is closed.
+// Whether the log is still beside the file once nobody has it open. A file that is cut off does not take
+// it in, so that its pages are older than what the trees have shown.
+bool LogIsLeft(const std::string& path) {
+    std::error_code error;
+    const auto size = fs::file_size(path + "-wal", error);
+    return !error && size > 0;
+}
+
+// Makes a copy in which each page is as the log has it, and those that are gone are empty; false if a
+// page cannot be read. Throws SqliteError if the copy cannot be written.
+bool CopyWithLog(const EmbeddedOptions& options, const std::string& copy) {
+    const Connection from = OpenDamaged(options);
+    Connection to(copy, SQLITE_OPEN_READWRITE, options.vfs);
+    to.Run("PRAGMA synchronous = OFF");
+    sqlite3_backup* pages = sqlite3_backup_init(to.get(), "main", from.get(), "main");
+    if (!pages) throw SqliteError(sqlite3_errcode(to.get()), sqlite3_errmsg(to.get()));
+    const int stepped = sqlite3_backup_step(pages, -1);
+    sqlite3_backup_finish(pages);
+    if (stepped == SQLITE_DONE) return true;
+    const SqliteError error(stepped, sqlite3_errstr(stepped));
+    if (!IsDamage(error)) throw error;
+    return false;
+}
+
+// Rows that the walks did not come to.
 void TakeStrays(Connection& fresh, const std::string& path, StrayOptions strays,
                 Salvaged& salvaged) {
     auto file = PageFile::Open(path);
@@ -121,6 +167,21 @@ void TakeStrays(Connection& fresh, const std::string& path, StrayOptions strays,
     StrayRows rows(fresh, std::move(strays));
     rows.Take(*file);
     salvaged.executions_lost = rows.CountLost();
+}
+
+// The same, of pages as the log has them. Where that cannot be had, a row that was deleted or has ended
+// since may still stand in a page, and nothing is taken that would run again.
+void TakeStraysAsOfLog(Connection& fresh, const EmbeddedOptions& options, StrayOptions strays,
+                       Salvaged& salvaged) {
+    const std::string path = DatabasePath(options);
+    if (!LogIsLeft(path)) return TakeStrays(fresh, path, std::move(strays), salvaged);
+    const ScratchCopy copy(path + ".with-log");
+    const bool copied = CopyWithLog(options, copy.path());
+    if (!copied) {
+        strays.erased = false;
+        salvaged.live_left_out = "the log of the last commits cannot be brought into the pages";
+    }
+    TakeStrays(fresh, copied ? copy.path() : path, std::move(strays), salvaged);
 }
 
 // Writes the draft; throws SqliteError.
@@ -137,14 +198,17 @@ Salvaged WriteDraft(const EmbeddedOptions& options, const std::string& draft) {
     StrayOptions strays{.broken = {},
                         .tables_lost = schema.cut,
                         .erased = damaged->QueryInt("PRAGMA secure_delete") == 1};
+    Salvaged salvaged;
+    if (!strays.erased) salvaged.live_left_out = "pages may hold rows that were deleted long ago";
     for (const std::string& table : MakeTables(fresh, schema)) {
         gaps[table] = TableSalvage(*damaged, fresh, table).Run();
         if (gaps[table] > 0) strays.broken.insert(table);
     }
     damaged.reset();
-    Salvaged salvaged;
-    if (!strays.broken.empty()) {
-        TakeStrays(fresh, DatabasePath(options), std::move(strays), salvaged);
+    if (strays.broken.empty()) {
+        salvaged.live_left_out.clear();
+    } else {
+        TakeStraysAsOfLog(fresh, options, std::move(strays), salvaged);
     }
     salvaged.tables = CountRows(fresh, gaps);
     if (!schema.cut) {
@@ -210,7 +274,7 @@ Result<std::vector<std::string>> DamageOfEmbedded(const EmbeddedOptions& options
     } catch (const SqliteError& error) {
         lines.emplace_back(error.what());
     }
-    // Said by SQLite in many words, or none. By now the log is in the file.
+    // Said by SQLite in many words, or none. By now the log is in the file, if that takes it.
     const auto file = PageFile::Open(DatabasePath(options));
     if (file && file->pages() < file->pages_told()) {
         lines.insert(lines.begin(), fmt::format("it is cut off: {} of its {} pages are there",

@@ -26,6 +26,9 @@ struct Salvaged {
     std::string kept;  // The damaged file.
     // Executions that indexes still name and that are gone, by partition: so many are lost at least.
     std::map<Partition, std::uint64_t> executions_lost;
+    // Why executions that had not ended, and definitions, were not taken from pages that no tree leads
+    // to; empty if they were.
+    std::string live_left_out;
 
     std::uint64_t gaps() const {
         std::uint64_t all = 0;
@@ -40,7 +43,7 @@ Result<std::vector<std::string>> DamageOfEmbedded(const EmbeddedOptions& options
 
 // Makes the file anew, with all indexes, and with the owner and rights of the old one, which stays
 // beside it under another name. Rows are read by the trees of their tables and, where these are
-// broken, from each page that is still there. kConflict while another process uses the directory;
+// broken, from each page that is still there, as its log has it. kConflict while another process uses the directory;
 // kInvalid, and nothing is changed, if not even the names of its first tables can be read.
 Result<Salvaged> SalvageEmbedded(const EmbeddedOptions& options);
 

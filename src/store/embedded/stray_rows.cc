@@ -77,7 +77,11 @@ void Bind(Statement& statement, const FoundValue& value) {
 }  // namespace
 
 void StrayRows::Take(PageFile& file) {
-    file.ForEachRow([this](const FoundRow& row) { TakeRow(row); });
+    file.ForEachRow([this](const FoundRow& row) { TakeRow(row, false); });
+    // By now those that have ended are known, on whatever page they stand.
+    file.ForEachRow([this](const FoundRow& row) { TakeRow(row, true); });
+    Statement names = to_.Prepare("SELECT name FROM sqlite_schema WHERE name LIKE '%logs'");
+    while (names.Step()) HasTables(PartitionOfTable(names.row().Bytes(0)));
     // Executions that they belong to are there by now.
     file.ForEachRow([this](const FoundRow& row) {
         if (IsLog(row)) return TakeLog(row);
@@ -91,25 +95,41 @@ std::map<Partition, std::uint64_t> StrayRows::CountLost() const {
     return lost;
 }
 
-void StrayRows::TakeRow(const FoundRow& row) {
+void StrayRows::TakeRow(const FoundRow& row, bool live) {
     const Home home = HomeOf(row);
-    if (home.name.empty() || !HasTables(home.partition)) return;
+    if (home.name.empty() || home.name.ends_with("live") != live) return;
+    if (!HasTables(home.partition)) return;
     const std::string table = TablePrefix(home.partition) + home.name;
     if (!options_.broken.contains(table)) return;
-    const bool live = home.name == "live" || home.name == "child_live";
     if ((live || home.name == "tasks") && !options_.erased) return;
-    // It has ended since: that stands in a page of its own.
-    if (live && HasExecution(home.partition, "id", row.values[kId])) return;
+    // It has ended since, or was begun anew: that stands in a page of its own.
+    const bool execution = live || home.name.ends_with("history");
+    if (execution && HasExecution(home.partition, "id", row.values[kId])) return;
     Put(table, row);
 }
 
 void StrayRows::TakeLog(const FoundRow& row) {
-    // A log names its execution and not the partition.
+    // A log names its execution and not the partition, and ids are unique within one alone.
+    const auto home = OnlyHomeOf(row.values[0]);
+    if (!home) return;
+    const std::string table = TablePrefix(*home) + "logs";
+    if (options_.broken.contains(table)) Put(table, row);
+}
+
+std::optional<Partition> StrayRows::OnlyHomeOf(const FoundValue& id) {
+    const auto& text = std::get<std::string>(id);
+    if (text == log_of_) return log_home_;
+    log_of_ = text;
+    log_home_.reset();
     for (const auto& [partition, there] : partitions_) {
-        const std::string table = TablePrefix(partition) + "logs";
-        if (!there || !options_.broken.contains(table)) continue;
-        if (HasExecution(partition, "id", row.values[0])) return Put(table, row);
+        if (!there || !HasExecution(partition, "id", id)) continue;
+        if (log_home_) {
+            log_home_.reset();
+            break;
+        }
+        log_home_ = partition;
     }
+    return log_home_;
 }
 
 void StrayRows::NoteNamed(const FoundRow& row) {
@@ -131,6 +151,7 @@ void StrayRows::Put(const std::string& table, const FoundRow& row) {
                            std::forward_as_tuple(to_, table, static_cast<int>(columns)))
                   .first;
     }
+    if (!put->second.fits()) return;
     Statement& statement = put->second.statement();
     const bool by_row_id = row.rowid && Is<std::monostate>(row, 0);
     for (std::size_t i = 0; i < columns; ++i) {
@@ -163,9 +184,14 @@ bool StrayRows::HasExecution(Partition partition, const char* column, const Foun
     if (look == looks_.end()) {
         std::string sql;
         for (const char* table : {"live", "history", "child_live", "child_history"}) {
-            sql +=
-                fmt::format("{}SELECT 1 FROM {}{} WHERE {} = ?1", sql.empty() ? "" : " UNION ALL ",
-                            TablePrefix(partition), table, column);
+            // Version 1 has no children.
+            const std::string name = TablePrefix(partition) + table;
+            if (to_.QueryInt(fmt::format("SELECT count(*) FROM sqlite_schema WHERE name = '{}'",
+                                         name)) == 0) {
+                continue;
+            }
+            sql += fmt::format("{}SELECT 1 FROM {} WHERE {} = ?1", sql.empty() ? "" : " UNION ALL ",
+                               name, column);
         }
         look = looks_.emplace(TablePrefix(partition) + column, to_.Prepare(sql)).first;
     }

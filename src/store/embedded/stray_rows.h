@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <unordered_set>
@@ -28,8 +29,8 @@ class StrayRows {
   public:
     StrayRows(Connection& to, StrayOptions options) : to_(to), options_(std::move(options)) {}
 
-    // Puts executions, definitions, events and audit lines into their tables, then the logs of
-    // executions that are there. Settings, workers and records cannot be told from each other and
+    // Puts executions, definitions, events and audit lines into their tables, those that live after all
+    // that have ended, then the logs of executions that are there. Settings, workers and records cannot be told from each other and
     // are not among them. Throws SqliteError if the new file cannot be written.
     void Take(PageFile& file);
 
@@ -37,7 +38,7 @@ class StrayRows {
     std::map<Partition, std::uint64_t> CountLost() const;
 
   private:
-    void TakeRow(const FoundRow& row);
+    void TakeRow(const FoundRow& row, bool live);
     void TakeLog(const FoundRow& row);
     void NoteNamed(const FoundRow& row);
     void Put(const std::string& table, const FoundRow& row);
@@ -45,6 +46,8 @@ class StrayRows {
     bool HasTables(Partition partition);
     // Whether an execution with that id, or that serial, is in the new file.
     bool HasExecution(Partition partition, const char* column, const FoundValue& value);
+    // The one partition of all that has an execution of that id; nothing if there are more, or none.
+    std::optional<Partition> OnlyHomeOf(const FoundValue& id);
 
     Connection& to_;
     StrayOptions options_;
@@ -52,6 +55,9 @@ class StrayRows {
     std::map<std::pair<std::string, std::size_t>, RowPut> puts_;
     std::map<std::string, Statement> looks_;
     std::unordered_set<Serial> lost_;
+    // The last answer of OnlyHomeOf: chunks of a log stand side by side.
+    std::string log_of_;
+    std::optional<Partition> log_home_;
 };
 
 }  // namespace takt::internal::embedded

@@ -15,6 +15,10 @@ using RowId = TableSalvage::RowId;
 constexpr RowId kFirst = std::numeric_limits<RowId>::min();
 constexpr RowId kLast = std::numeric_limits<RowId>::max();
 
+int ColumnsOf(Connection& to, const std::string& table) {
+    return to.Prepare("SELECT * FROM " + table).row().count();
+}
+
 std::string PutSql(Connection& to, const std::string& table, int columns) {
     const Statement all = to.Prepare("SELECT * FROM " + table);
     std::string names;
@@ -34,7 +38,9 @@ bool IsDamage(const SqliteError& error) {
 }
 
 RowPut::RowPut(Connection& to, const std::string& table, int columns)
-    : to_(to), put_(to.Prepare(PutSql(to, table, columns))) {}
+    : to_(to),
+      fits_(columns <= ColumnsOf(to, table)),
+      put_(fits_ ? to.Prepare(PutSql(to, table, columns)) : Statement()) {}
 
 bool RowPut::Run() {
     put_.Run();
@@ -82,6 +88,10 @@ TableSalvage::Seen TableSalvage::StepTo(Statement& rows) {
 void TableSalvage::Put(const Row& row, int first_column, bool forward) {
     const int columns = row.count();
     if (!put_) put_.emplace(to_, table_, columns - first_column);
+    if (!put_->fits()) {
+        if (forward) ++gaps_;
+        return;
+    }
     for (int i = first_column; i < columns; ++i) put_->statement().Value(row.Value(i));
     // On the way back most are there already.
     if (!put_->Run() && forward) ++gaps_;

@@ -18,6 +18,8 @@ bool IsDamage(const SqliteError& error);
 class RowPut {
   public:
     RowPut(Connection& to, const std::string& table, int columns);
+    // Whether the table has so many columns; if not, there is nothing to run.
+    bool fits() const { return fits_; }
     // For its columns, from the left; then Run.
     Statement& statement() { return put_; }
     // Whether it was taken. Throws SqliteError.
@@ -25,6 +27,7 @@ class RowPut {
 
   private:
     Connection& to_;
+    const bool fits_;
     Statement put_;
 };
 
