@@ -296,14 +296,22 @@ Result<StoreFaults> CheckStore(Store& store, const TransferProgress& progress) {
     return out;
 }
 
-Result<void> RepairStore(Store& store, const std::vector<StoreFault>& faults) {
+Result<StoreFaults> RepairStore(Store& store, const TransferProgress& progress) {
+    const auto before = ReadHeads(store);
+    if (!before) return std::unexpected(before.error());
+    const auto lock = StoreLock::Take(store, *before);
+    if (!lock) return std::unexpected(lock.error());
     auto heads = ReadHeads(store);
     if (!heads) return std::unexpected(heads.error());
-    const auto lock = StoreLock::Take(store, *heads);
-    if (!lock) return std::unexpected(lock.error());
-    if (auto mended = MendIndexesOf(store, **lock, faults); !mended) return mended;
+    // Of a namespace that was made in between.
+    if (auto taken = (*lock)->TakeMore(*heads); !taken) return std::unexpected(taken.error());
+    auto found = CheckStore(store, progress);
+    if (!found) return found;
+    if (auto mended = MendIndexesOf(store, **lock, found->faults); !mended) {
+        return std::unexpected(mended.error());
+    }
     std::map<Partition, std::uint64_t> sequences;
-    for (const StoreFault& fault : faults) {
+    for (const StoreFault& fault : found->faults) {
         if (!fault.mend && fault.last_serial == 0) continue;
         const auto head = std::ranges::find(*heads, fault.partition, &PartitionHead::partition);
         auto batch = std::make_shared<Batch>();
@@ -313,9 +321,9 @@ Result<void> RepairStore(Store& store, const std::vector<StoreFault>& faults) {
         batch->last_serial = head->last_serial;
         if (fault.mend) batch->changes.push_back(*fault.mend);
         auto done = AskStore<void>([&](auto answer) { store.Commit(batch, std::move(answer)); });
-        if (!done) return done;
+        if (!done) return std::unexpected(done.error());
     }
-    return {};
+    return found;
 }
 
 }  // namespace takt::internal

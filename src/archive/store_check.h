@@ -39,7 +39,9 @@ constexpr std::size_t kIndexFaultsMax = 100'000;
 // mended.
 Result<StoreFaults> CheckStore(Store& store, const TransferProgress& progress);
 
-// Commits what the faults' remedies say. kConflict while a scheduler leads.
-Result<void> RepairStore(Store& store, const std::vector<StoreFault>& faults);
+// Keeps schedulers out, checks, and commits what the remedies of the faults say. Those that were found
+// beside a scheduler are not enough: by now it may have made some of them true. Returns what it found
+// and mended. kConflict while a scheduler leads.
+Result<StoreFaults> RepairStore(Store& store, const TransferProgress& progress);
 
 }  // namespace takt::internal

@@ -89,6 +89,14 @@ void PrintLost(const Salvaged& salvaged, const std::function<std::string(Partiti
         list += (list.empty() ? "" : ", ") + one.name;
     }
     std::fflush(stdout);  // The table comes first, wherever the two go.
+    if (!salvaged.live_left_out.empty()) {
+        std::fprintf(
+            stderr,
+            "takt: executions that had not ended and definitions were not taken from pages "
+            "that no table leads to any more: %s, and what has ended or was deleted must "
+            "not run again\n",
+            salvaged.live_left_out.c_str());
+    }
     for (const auto& [partition, list] : tables) {
         const auto known = salvaged.executions_lost.find(partition);
         std::string least;
@@ -121,12 +129,15 @@ Result<bool> RepairFile(const std::string& url) {
     return salvaged->gaps() == 0;
 }
 
-Result<int> RepairRows(const std::string& url, const StoreFaults& found) {
+// The faults that it found with schedulers kept out, and mended where it can.
+Result<StoreFaults> RepairRows(const std::string& url) {
     const auto store = OpenStore(url);
     if (!store) return std::unexpected(store.error());
-    if (const auto done = RepairStore(**store, found.faults); !done) {
-        return std::unexpected(done.error());
-    }
+    ProgressLine progress("repairing");
+    return RepairStore(**store, progress.Show());
+}
+
+int TellMended(const StoreFaults& found) {
     const auto mended = std::ranges::count_if(found.faults, &StoreFault::mendable);
     std::printf("%td of %llu faults mended\n", mended,
                 static_cast<unsigned long long>(found.count));
@@ -135,18 +146,18 @@ Result<int> RepairRows(const std::string& url, const StoreFaults& found) {
 
 // Indexes first, as often as there are more of their faults than one list of faults has; then the rows,
 // which could not be judged before.
-Result<int> RepairInTurn(const std::string& url, StoreFaults found) {
+Result<int> RepairInTurn(const std::string& url) {
     const auto of_index = [](const StoreFault& fault) { return fault.index.has_value(); };
     while (true) {
-        const bool indexes = std::ranges::any_of(found.faults, of_index);
-        const auto done = RepairRows(url, found);
-        if (!done || !indexes) return done;
+        const auto found = RepairRows(url);
+        if (!found) return std::unexpected(found.error());
+        const int told = TellMended(*found);
+        if (std::ranges::none_of(found->faults, of_index)) return told;
         auto next = FindFaults(url);
         if (!next) return std::unexpected(next.error());
         if (next->count == 0) return kOk;
         PrintFaults(*next);
-        if (next->count >= found.count) return kFailed;  // Something makes them anew.
-        found = std::move(*next);
+        if (next->count >= found->count) return kFailed;  // Something makes them anew.
     }
 }
 
@@ -157,9 +168,11 @@ Result<int> RepairBoth(const std::string& url) {
     const auto found = FindFaults(url);
     if (!found) return std::unexpected(found.error());
     PrintFaults(*found);
-    const auto rows = found->count > 0 ? RepairRows(url, *found) : Result<int>(kOk);
-    if (!rows) return rows;
-    return *whole ? *rows : kFailed;
+    if (found->count == 0) return *whole ? kOk : kFailed;
+    const auto rows = RepairRows(url);
+    if (!rows) return std::unexpected(rows.error());
+    const int told = TellMended(*rows);
+    return *whole ? told : kFailed;
 }
 
 }  // namespace
@@ -190,7 +203,7 @@ Result<int> RepairGiven(const std::string& url, bool yes) {
         std::printf("nothing to repair\n");
         return kOk;
     }
-    if (yes) return found->in_file ? RepairBoth(url) : RepairInTurn(url, *found);
+    if (yes) return found->in_file ? RepairBoth(url) : RepairInTurn(url);
     if (found->in_file) {
         std::printf(
             "what can be read would be put into a new takt.db, and the damaged one kept; do "
