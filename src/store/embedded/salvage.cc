@@ -134,8 +134,8 @@ std::vector<SalvagedTable> CountRows(Connection& fresh,
     return tables;
 }
 
-// Whether the log is still beside the file once nobody has it open. A file that is cut off does not take
-// it in, so that its pages are older than what the trees have shown.
+// Whether the log is still beside the file once nobody has it open. A file that is cut off does not
+// take it in, so that its pages are older than what the trees have shown.
 bool LogIsLeft(const std::string& path) {
     std::error_code error;
     const auto size = fs::file_size(path + "-wal", error);

@@ -43,8 +43,9 @@ Result<std::vector<std::string>> DamageOfEmbedded(const EmbeddedOptions& options
 
 // Makes the file anew, with all indexes, and with the owner and rights of the old one, which stays
 // beside it under another name. Rows are read by the trees of their tables and, where these are
-// broken, from each page that is still there, as its log has it. kConflict while another process uses the directory;
-// kInvalid, and nothing is changed, if not even the names of its first tables can be read.
+// broken, from each page that is still there, as its log has it. kConflict while another process uses
+// the directory; kInvalid, and nothing is changed, if not even the names of its first tables can be
+// read.
 Result<Salvaged> SalvageEmbedded(const EmbeddedOptions& options);
 
 }  // namespace takt::internal

@@ -29,9 +29,10 @@ class StrayRows {
   public:
     StrayRows(Connection& to, StrayOptions options) : to_(to), options_(std::move(options)) {}
 
-    // Puts executions, definitions, events and audit lines into their tables, those that live after all
-    // that have ended, then the logs of executions that are there. Settings, workers and records cannot be told from each other and
-    // are not among them. Throws SqliteError if the new file cannot be written.
+    // Puts executions, definitions, events and audit lines into their tables, those that live after
+    // all that have ended, then the logs of executions that are there. Settings, workers and records
+    // cannot be told from each other and are not among them. Throws SqliteError if the new file cannot
+    // be written.
     void Take(PageFile& file);
 
     // Executions that a page of an index names and that are in no table.
