@@ -118,6 +118,8 @@ Submit SubmitOf(const Backfill& backfill) {
     run->queue = backfill.task->queue;
     run->priority = backfill.task->priority;
     auto options = std::make_unique<TaskOptions>();
+    // One at a time: what another one has made and ended meanwhile would be made again.
+    options->unique_key = Text("backfill of " + backfill.task->id.text().str());
     options->workflow =
         Workflow::Make({std::move(step)}, {.on_failure = OnFailure::kContinue}).value();
     run->options = std::move(options);

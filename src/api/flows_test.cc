@@ -310,6 +310,36 @@ TEST(Flows, PastDueTimesAreRunOnce) {
               "to");
 }
 
+// Two people ask for the same hours at once.
+TEST(Flows, OneBackfillOfATaskGoesOnAtATime) {
+    TestScheduler scheduler;
+    const Time now = std::chrono::floor<std::chrono::hours>(std::chrono::system_clock::now());
+    const std::string range = R"({"from": ")" + FormatTime(now - std::chrono::hours(3)) +
+                              R"(", "to": ")" + FormatTime(now) + R"("})";
+    const auto put = [&](const std::string& id) {
+        return scheduler
+            .Post("/api/v1/tasks", R"({"name": "t", "cron_expression": "0 * * * *", "id": ")" + id +
+                                       R"(", "execution_mode": "skip"})")
+            .status;
+    };
+    ASSERT_EQ(put("t"), 201);
+    ASSERT_EQ(put("other"), 201);
+    const Answered first = scheduler.Post("/api/v1/tasks/t/backfill", range);
+    ASSERT_EQ(first.status, 201) << first.body;
+    const std::string run(first.json.at("run").at("id").as_string());
+
+    const Answered second = scheduler.Post("/api/v1/tasks/t/backfill", range);
+    EXPECT_EQ(second.status, 409) << second.body;
+    EXPECT_TRUE(second.body.contains(run)) << second.body;
+    EXPECT_EQ(scheduler.Post("/api/v1/tasks/other/backfill", range).status, 201);
+
+    scheduler.AttachWorker("w");
+    scheduler.sink().Await(EventType::kTaskCompleted, run);
+    const Answered third = scheduler.Post("/api/v1/tasks/t/backfill", range);
+    EXPECT_EQ(third.status, 200) << third.body;
+    EXPECT_EQ(third.json.at("existing").to_number<int>(), 3);
+}
+
 // A task whose runs are skipped while another one goes on is not to have ten at once.
 TEST(Flows, ThePastOfATaskThatSkipsIsRunOneAfterTheOtherUnlessToldOtherwise) {
     TestScheduler scheduler;

@@ -88,8 +88,11 @@ Result<int> Watch(Client& client, const std::string& run, bool json) {
 }
 
 void PrintDue(const boost::json::value& backfill, const BackfillOptions& options) {
-    std::printf("%s: %s due times without an execution, %s that have one\n", options.task.c_str(),
+    std::printf("%s: %s due times without an execution, %s that have one", options.task.c_str(),
                 Member(backfill, "count").c_str(), Member(backfill, "existing").c_str());
+    const std::string to_come = Member(backfill, "to_come");
+    std::printf(to_come == "0" ? "\n" : ", %s that its schedule is catching up with\n",
+                to_come.c_str());
     if (!options.dry_run) return;
     for (const auto* due : ListMember(backfill, "due")) {
         if (const auto* time = due->if_string()) {

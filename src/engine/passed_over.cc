@@ -113,9 +113,9 @@ void PassOver(const FirePlan& plan, FireState& state, const PassedOver& stretch,
 
 bool IsStillToCome(const TaskRow& row, Time due) {
     const FireState& state = row.state;
-    // Nobody was to run what was due before the task was made, or what comes up in a pause.
-    if (due <= row.task->created_at) return false;
-    if (state.paused && !row.task->opt().catch_up_after_pause) return false;
+    // Nobody was to run what was due before the task was made. What comes up in a pause may be taken
+    // out of the book before the task is resumed, whatever it does then.
+    if (due <= row.task->created_at || state.paused) return false;
     if (state.next_at != Time{} && due >= state.next_at) return true;
     return std::ranges::any_of(state.passed, [&](const PassedOver& passed) {
         return !passed.missed && passed.from <= due && due <= passed.to;

@@ -34,8 +34,7 @@ void TakeDue(const FirePlan& plan, FireState& state, Time due);
 // many stretches the shortest: then their due times do not come again. REQUIRES: none is accounted for.
 void PassOver(const FirePlan& plan, FireState& state, const PassedOver& stretch, Time settled);
 
-// Whether the task's own schedule may still run this past due time: it is being caught up with, or will
-// be when the task is resumed.
+// Whether the task's own schedule is about to run this past due time: it is being caught up with.
 bool IsStillToCome(const TaskRow& row, Time due);
 
 // Whether a due time before `next_at` may be to come by a clock that was set back to `now`. Cheap; errs

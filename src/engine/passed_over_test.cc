@@ -146,11 +146,7 @@ TEST_F(PassedOverTest, DueTimesThatTheScheduleWillRunAreStillToCome) {
     EXPECT_FALSE(IsStillToCome(row, At(35))) << "its times were changed since";
     EXPECT_FALSE(IsStillToCome(row, At(2))) << "the task was not there";
     row.state.paused = true;
-    EXPECT_FALSE(IsStillToCome(row, At(40))) << "it will be missed when it is resumed";
-    auto options = std::make_unique<TaskOptions>();
-    options->catch_up_after_pause = true;
-    task->options = std::move(options);
-    EXPECT_TRUE(IsStillToCome(row, At(40)));
+    EXPECT_FALSE(IsStillToCome(row, At(40))) << "nothing is run in a pause";
 }
 
 }  // namespace

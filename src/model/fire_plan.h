@@ -24,8 +24,8 @@ class FirePlan {
     // and its excluded days allow.
     std::optional<Time> Next(Time after) const;
 
-    // How many due times there are after `after` and up to `until`; nothing if they would have to be gone
-    // through one by one. REQUIRES: no fixed delay.
+    // How many due times there are after `after` and up to `until`; nothing if they would have to be
+    // gone through one by one. REQUIRES: no fixed delay.
     std::optional<std::uint64_t> Count(Time after, Time until) const;
 
     // The first due time of a task that is made at `at`: like Next, but a fixed delay has no run to

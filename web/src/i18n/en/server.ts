@@ -42,7 +42,8 @@ export const server = {
     'explain.queue_unserved': 'No worker can run what waits for the type “{type}”. Waiting: {waiting}',
     'explain.rate_limit': 'Its rate limit is reached: {count} per {per}',
     'explain.retry': 'Attempt {attempt} failed; the next one is at {at}.',
-    'explain.run_ends': 'It is being ended ({status}); executions that have yet to stop: {executions}. {message}',
+    'explain.run_ends':
+        'It is being ended ({status}); executions that have yet to stop: {executions}. {message}',
     'explain.run_waits': 'Nothing of it runs. {execution}: {why}',
     'explain.run_goes_on': 'Its steps go on: {running} at work, {waiting} wait for others',
     'explain.running': 'It runs on worker “{worker}” since {since}.',
