@@ -261,6 +261,48 @@ TEST_F(ClockEpisodesTest, ATaskThatIsResumedAfterTheClockCameBackIsNotSilent) {
     for (const auto& [due, count] : Fired("catches_up")) EXPECT_EQ(count, 1);
 }
 
+// Somebody gives a paused task other times while the clock is ahead. A later change by the right clock,
+// and resuming is one, does not hide that its next due time is by the wrong one.
+TEST_F(ClockEpisodesTest, APausedTaskThatWasChangedByAClockAheadIsNotSilentWhenResumed) {
+    const TaskOptions options{.mode = Mode::kParallel, .catch_up_after_pause = true};
+    for (const char* id : {"resumed", "renamed"}) {
+        At(0s, Put({.id = id, .every = 24h, .options = options}));
+        At(0s, Pause(id));
+    }
+    JumpWall(1h);
+    for (const char* id : {"resumed", "renamed"}) {
+        At(30s, Put({.id = id, .every = 20s, .options = options}));
+    }
+    JumpWall(-1h);
+    At(1min, Put({.id = "renamed", .every = 20s, .payload = "new", .options = options}));
+    for (const char* id : {"resumed", "renamed"}) {
+        At(2min, Resume(id));
+        EXPECT_EQ(TaskOf(id).state.next_at, kBegin + 2min + 20s) << id;
+    }
+    Until(10min);
+    for (const char* id : {"resumed", "renamed"}) EXPECT_EQ(Fired(id).size(), 24u) << id;
+}
+
+// New times have due times before the first that they fired. A clock goes back to the middle of them,
+// and the task is paused there for hours: all that follow are made up for or on record, however old.
+TEST_F(ClockEpisodesTest, WhatIsLongPastIsNotForgottenWhileItIsMadeUpFor) {
+    const TaskOptions options{.mode = Mode::kParallel, .catch_up_after_pause = true};
+    At(0s, Put({.every = 1h, .options = options}));
+    At(90min, Put({.every = 10s, .options = options}));
+    Until(90min + 11s);
+    JumpWall(-20min);
+    At(90min + 22s, Pause("report"));
+    ASSERT_EQ(TaskOf("report").state.next_at, kBegin + 70min + 30s);
+    JumpWall(20min);
+    At(5h + 1s, Resume("report"));
+    Until(5h + 2s);
+    std::vector<Duration> fired;
+    for (const auto& [due, count] : Fired()) fired.push_back(due - kBegin);
+    // Of several the last: of those before the first that the new times fired, and of those after it.
+    EXPECT_THAT(fired, ElementsAre(1h, 70min + 20s, 90min, 90min + 10s, 5h));
+    EXPECT_EQ(TaskOf("report").state.missed, 117u + 1258u);
+}
+
 // A machine is five hours ahead until NTP is there, and leads meanwhile.
 TEST_F(ClockEpisodesTest, ALeaderThatBeginsAheadEndsNoRunForItsTime) {
     At(0s, Join({.id = "a", .capacity = 10}));

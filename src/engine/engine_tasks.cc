@@ -230,9 +230,10 @@ void Engine::SetPaused(Recurring& recurring, bool paused) {
         // A row of an earlier version has no book of due times that could decide.
         recurring.row.state.first_at == Time{} ? PlanFromNow(recurring)
                                                : PlanFrom(recurring, now_.wall);
-    } else if (!paused && recurring.row.state.next_at > now_.wall &&
-               MayComeBefore(recurring.row, now_.wall)) {
-        PlanFrom(recurring, now_.wall);
+    } else if (!paused && recurring.row.state.next_at > now_.wall) {
+        // A clock that was ahead may have planned it; the change that would tell need not be the last.
+        const bool own = recurring.row.task->opt().recurrence->every_after_end == Duration(0);
+        if (own || MayComeBefore(recurring.row, now_.wall)) PlanFrom(recurring, now_.wall);
     }
     Arm(recurring);
     Write(recurring);

@@ -103,8 +103,9 @@ void TakeDue(const FirePlan& plan, FireState& state, Time due) {
 }
 
 void PassOver(const FirePlan& plan, FireState& state, const PassedOver& stretch, Time settled) {
+    // Later stretches stay, however old: the task is going through them, from the first to the last.
     std::erase_if(state.passed, [&](const PassedOver& passed) {
-        return passed.to + (passed.to - passed.from) + kKept < settled;
+        return passed.to < stretch.from && passed.to + (passed.to - passed.from) + kKept < settled;
     });
     Account(plan, state, stretch.from, stretch.to);
     Insert(state, stretch);

@@ -29,9 +29,10 @@ std::optional<OpenStretch> FindOpen(const FireState& state, Time due);
 // The due time is fired. REQUIRES: it is not accounted for.
 void TakeDue(const FirePlan& plan, FireState& state, Time due);
 
-// The due times of the stretch are not fired, though later ones may be. What lies before `settled` by
-// more than its length and an hour is forgotten, as no clock is expected to go back so far; and of too
-// many stretches the shortest: then their due times do not come again. REQUIRES: none is accounted for.
+// The due times of the stretch are not fired, though later ones may be. What lies before it, and before
+// `settled` by more than its length and an hour, is forgotten, as no clock is expected to go back so
+// far; and of too many stretches the shortest: then their due times do not come again. REQUIRES: none
+// is accounted for.
 void PassOver(const FirePlan& plan, FireState& state, const PassedOver& stretch, Time settled);
 
 // Whether the task's own schedule is about to run this past due time: it is being caught up with.

@@ -118,6 +118,15 @@ TEST_F(PassedOverTest, OfTooManyTheShortestIsForgottenAndThenWhatIsLongPast) {
                                            PassedOver{At(1000), At(1001), true}));
 }
 
+// Somebody makes up for what is long past, from the first on.
+TEST_F(PassedOverTest, OfWhatIsLongPastOnlyThatIsForgottenWhichLiesBefore) {
+    state_.passed = {{At(2), At(3), true}, {At(11), At(14), false}, {At(16), At(19), false}};
+    Pass(11, 12, At(1000));
+    EXPECT_FALSE(IsOpen(2));
+    EXPECT_EQ(Next(At(12)), At(13));
+    EXPECT_EQ(Next(At(14)), At(16));
+}
+
 TEST_F(PassedOverTest, ATaskMayHaveSomethingToComeBeforeItsNextDueTime) {
     auto task = NewTaskPtr(new Task);
     task->updated_at = At(0);
