@@ -46,8 +46,8 @@ struct Hold : Timer {
     std::uint32_t taken = 0;
     std::vector<const Live*> runs;  // Those that have its permits and are runs, in no order.
     Pace pace;
-    Serial said = 0;        // How recent the word on its limits is.
-    bool stored = false;    // The store has its pace.
+    Serial said = 0;      // How recent the word on its limits is.
+    bool stored = false;  // The store has its pace.
 
     LiveList line;  // Turns: who waits, in order.
     // A named limit: who waits, by the number of the lane and the priority.

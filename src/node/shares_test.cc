@@ -211,7 +211,7 @@ TEST_F(SharesTest, NearlyEvenTheLeadMovesSlowly) {
     EXPECT_TRUE(Hand(10s));
 }
 
-// Who came later than the lead has no part of it yet: it need not wait until that is old.
+// A node that came later than the lead has no part of it yet: it need not wait until that is old.
 TEST_F(SharesTest, WhatWasGotBeforeANodeCameIsSharedWithItSoon) {
     AddPeer("a");
     AddPeer("b", 61s);
