@@ -212,12 +212,15 @@ void FireChecker::CheckNoneLost(const TaskRow& before, const TaskRow& after, con
         from = std::min(from, record.first);
         until = std::max(until, record.last);
     }
-    from = std::max(from, before.task->created_at - kLookedBack);
+    const Time made = before.task->created_at;
+    from = std::max(from, made - kLookedBack);
     auto due = plan.Next(from - Duration(1));
     for (; due && *due <= after.state.last_at; due = plan.Next(*due)) {
         if (*due > until && *due < last) due = plan.Next(last - Duration(1));
         if (!due) break;
         if (!SaysRecorded(after.state, *due) || SaysRecorded(before.state, *due)) continue;
+        // A clock that was behind is right again: nobody was to run what was due before it was made.
+        if (*due <= made && after.state.next_at > made) continue;
         const bool recorded = std::ranges::any_of(records, [&](const Record& record) {
             return record.first <= *due && *due <= record.last;
         });
