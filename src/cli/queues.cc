@@ -52,9 +52,9 @@ Result<int> ShowHistory(Client& client, const QueuesOptions& options) {
     const auto history = client.Get(WithQuery(PathOf("queues", options.name, "history"),
                                               {{"minutes", std::to_string(options.minutes)}}));
     const bool kept = !history || Member(history->value, "kept") == "true";
-    return ShowPage(
-        options.client, history, HistoryTable,
-        kept ? "the queue was idle" : "nothing is kept of it: too many other queues are at work");
+    return ShowPage(options.client, history, HistoryTable,
+                    kept ? "the queue was idle, or has had work for less than a minute"
+                         : "nothing is kept of it: too many other queues are at work");
 }
 
 // A queue is there once somebody uses it, so pausing one ahead of time is fine; a slip is not.
