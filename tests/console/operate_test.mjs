@@ -110,7 +110,6 @@ test('a worker is drained and put back', async () => {
 test('a queue is paused and resumed', async () => {
     await page.goto(`${scheduler.address}/queues`);
     await page.getByRole('button', { name: 'Pause' }).click();
-    await page.getByRole('dialog').getByRole('button', { name: 'Pause' }).click();
     await page.locator('.badge', { hasText: 'Paused' }).waitFor();
     await page.getByRole('button', { name: 'Resume' }).click();
     await page.locator('.badge', { hasText: 'Open' }).waitFor();

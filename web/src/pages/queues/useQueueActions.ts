@@ -6,19 +6,12 @@ import { useI18n } from '../../i18n';
 
 export function useQueueActions(changed: () => void) {
     const { t } = useI18n();
-    const { act, confirm } = useAct();
-    const pause = (queue: Queue) =>
-        confirm(
-            {
-                title: t('queue.pauseTitle', { name: queue.name }),
-                what: t('queue.pauseWhat'),
-                ok: t('action.pause'),
-            },
-            async () => {
-                if (await act(t('queue.wasPaused', { name: queue.name }), () => api.pauseQueue(queue.name)))
-                    changed();
-            },
-        );
+    const { act } = useAct();
+    // Not asked twice: nothing is lost, and the button that undoes it comes in its place.
+    const pause = async (queue: Queue) => {
+        if (await act(t('queue.wasPaused', { name: queue.name }), () => api.pauseQueue(queue.name)))
+            changed();
+    };
     const resume = async (queue: Queue) => {
         if (await act(t('queue.wasResumed', { name: queue.name }), () => api.resumeQueue(queue.name)))
             changed();
