@@ -73,12 +73,12 @@ class BatchWriter {
     void operator()(const SettingPut& change) {
         const std::string group = SettingGroup(change.key.view());
         const std::string hash = group.empty() ? "settings" : "settings:" + group;
+        if (!group.empty()) groups_.insert(group);
         if (change.value.empty()) {
             hash_deletes_[hash].Arg(change.key.view());
-            return;
+        } else {
+            hash_puts_[hash].Arg(change.key.view()).Arg(change.value.view());
         }
-        hash_puts_[hash].Arg(change.key.view()).Arg(change.value.view());
-        if (!group.empty()) groups_.insert(group);
     }
     void operator()(const RecordPut& change) {
         const std::string id = RecordId(change.kind, change.key);
@@ -128,9 +128,8 @@ class BatchWriter {
         for (const std::string_view run : runs_) hash_puts_["runs"].Arg(run).Arg("");
         for (const auto& [name, fields] : hash_puts_) rest.Command("HSET", keys_.Of(name), fields);
         if (!groups_.empty()) {
-            fields_.Clear();
-            for (const std::string& group : groups_) fields_.Arg(group);
-            rest.Command("SADD", keys_.Of("setting_groups"), fields_);
+            rest.args.Arg("groups").Arg(groups_.size());
+            for (const std::string& group : groups_) rest.args.Arg(group);
         }
         WriteEnded(rest);
         if (online_.count() > 0) rest.Command("SADD", keys_.Of("workers:online"), online_);
@@ -216,7 +215,7 @@ class BatchWriter {
     RespWriter row_keys_, row_texts_;
     std::map<std::string, RespWriter, std::less<>> adds_, removes_;  // By key of the sorted set.
     std::map<std::string, RespWriter, std::less<>> hash_puts_, hash_deletes_;
-    std::set<std::string> groups_;  // Of settings.
+    std::set<std::string> groups_;  // Of settings that change.
     std::vector<std::pair<Time, std::string>> ended_;
     std::set<std::string_view> runs_;  // That get children.
     RespWriter online_, offline_;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <utility>
 
 #include "store/redis/rows.h"
@@ -15,7 +16,9 @@ namespace {
 
 // Of keys, rows and members that are looked at in one call: some milliseconds of Redis.
 constexpr std::size_t kAtOnce = 500;
-constexpr std::size_t kEndedAtOnce = 5'000;  // Short entries of one list.
+constexpr std::string_view kGroupKey = "settings:";
+constexpr const char* kGroups = "setting_groups";  // A set without scores, unlike the others.
+constexpr std::size_t kEndedAtOnce = 5'000;        // Short entries of one list.
 
 // A pattern of SCAN that means the text itself.
 std::string Literally(std::string_view text) {
@@ -69,6 +72,7 @@ Result<std::vector<IndexFault>> IndexCheck::Run() {
         }
         auto listed = CheckListed(keys, "tasks", "task_ids", "task");
         if (listed) listed = CheckListed(keys, "records", "record_ids", "record");
+        if (listed) listed = CheckGroups(keys);
         if (!listed) return std::unexpected(listed.error());
     }
     return std::move(faults_);
@@ -115,6 +119,9 @@ Result<void> IndexCheck::CheckKeys(const PartitionKeys& keys,
     for (const std::string& key : names) {
         const std::string_view name = NameOf(keys, key);
         if (name.starts_with("x:")) ids.emplace_back(name.substr(2));
+        if (name.starts_with(kGroupKey)) {
+            groups_[keys.partition].emplace(name.substr(kGroupKey.size()));
+        }
         if (!ListsExecutions(name)) continue;
         if (auto checked = CheckMembers(keys, key); !checked) return checked;
     }
@@ -324,6 +331,41 @@ Result<void> IndexCheck::CheckListed(const PartitionKeys& keys, const char* hash
     return {};
 }
 
+Result<void> IndexCheck::CheckGroups(const PartitionKeys& keys) {
+    const std::string set = keys.Of(kGroups);
+    const auto listed = Ask(keys, Resp("SMEMBERS", set), 1);
+    if (!listed) return std::unexpected(listed.error());
+    const ReplyView names = listed->front().view();
+    std::set<std::string> members;
+    for (std::size_t i = 0; i < names.size(); ++i) members.emplace(names[i].text());
+    std::vector<std::string> doubted;
+    std::ranges::set_symmetric_difference(groups_[keys.partition], members,
+                                          std::back_inserter(doubted));
+    if (doubted.empty()) return {};
+    // A scheduler may have begun or emptied a group since the scan.
+    std::string commands;
+    for (const std::string& group : doubted) {
+        commands += Resp("EXISTS", keys.Of(kGroupKey) + group) + Resp("SISMEMBER", set, group);
+    }
+    const auto replies = Ask(keys, std::move(commands), 2 * doubted.size());
+    if (!replies) return std::unexpected(replies.error());
+    for (std::size_t i = 0; i < doubted.size(); ++i) {
+        const bool exists = (*replies)[2 * i].view().number() == 1u;
+        const bool named = (*replies)[2 * i + 1].view().number() == 1u;
+        if (exists == named) continue;
+        const std::string group = "group of settings " + doubted[i];
+        faults_.push_back(
+            {.partition = keys.partition,
+             .text = exists ? fmt::format("{} is missing from {}", group, kGroups)
+                            : fmt::format("{} names {}, which is not there", kGroups, group),
+             .mend = exists ? IndexFault::Mend::kAdd : IndexFault::Mend::kRemove,
+             .index = set,
+             .entry = doubted[i],
+             .order = {}});
+    }
+    return {};
+}
+
 Result<void> IndexCheck::Mend(const Term& term, const std::vector<IndexFault>& faults) {
     const PartitionKeys& keys = partitions_.at(term.partition);
     for (std::size_t first = 0; first < faults.size(); first += kAtOnce) {
@@ -336,8 +378,10 @@ Result<void> IndexCheck::Mend(const Term& term, const std::vector<IndexFault>& f
         for (std::size_t i = first; i < std::min(first + kAtOnce, faults.size()); ++i) {
             const IndexFault& fault = faults[i];
             call.keys.Arg(fault.index);
-            call.args.Arg(fault.mend == IndexFault::Mend::kAdd ? fault.order : std::string());
-            call.args.Arg(fault.entry);
+            const bool add = fault.mend == IndexFault::Mend::kAdd;
+            const bool sorted = fault.index != keys.Of(kGroups);
+            call.args.Arg(sorted ? (add ? "ZADD" : "ZREM") : (add ? "SADD" : "SREM"));
+            call.args.Arg(fault.order).Arg(fault.entry);
         }
         const auto replies = AskStore<Replies>([&](Done<Replies> done) {
             client_.Post([&, done = std::move(done)]() mutable {

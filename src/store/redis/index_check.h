@@ -1,9 +1,10 @@
-// IndexCheck: whether each execution, definition and record stands in the sorted sets by which it is
-// found, and each member of those has its row. All calls block and come from a command's thread.
+// IndexCheck: whether each execution, definition, record and group of settings stands in the sets by
+// which it is found, and each member of those has its row. All calls block and come from a command's thread.
 #pragma once
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <unordered_set>
@@ -55,12 +56,15 @@ class IndexCheck {
                                             const char* set, const char* what);
     Result<void> CheckListed(const PartitionKeys& keys, const char* hash, const char* set,
                              const char* what);
+    // Hashes of settings, as the scan has found them, against the set that names their groups.
+    Result<void> CheckGroups(const PartitionKeys& keys);
     Result<bool> HasEnded(const PartitionKeys& keys, const std::string& member);
 
     Client& client_;
     std::map<Partition, PartitionKeys> partitions_;
     std::vector<IndexFault> faults_;
     std::map<Partition, std::unordered_set<std::string>> ended_;
+    std::map<Partition, std::set<std::string>> groups_;  // Of settings, those that have a hash.
 };
 
 }  // namespace takt::internal::redis

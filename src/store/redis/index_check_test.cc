@@ -65,6 +65,17 @@ class RedisIndexCheck : public testing::Test {
         return all == "\n" ? "" : all;
     }
 
+    // As the next leader reads them.
+    std::vector<std::string> SettingsLoaded() {
+        const auto page =
+            Await<LoadPage>([&](Done<LoadPage> done) { store_->Load(0, {}, std::move(done)); });
+        EXPECT_TRUE(page) << page.error().detail;
+        std::vector<std::string> names;
+        if (!page) return names;
+        for (const SettingPut& row : page->settings) names.push_back(row.key.str());
+        return names;
+    }
+
     static constexpr int kOld = 900;  // More than are looked at in one call.
 
     std::unique_ptr<RedisServer> server_ = StartServer();
@@ -132,6 +143,42 @@ TEST_F(RedisIndexCheck, MembersThatBelongElsewhereAreTakenOut) {
                                        "elsewhere"});
     Mend();
     EXPECT_THAT(Texts(), testing::IsEmpty());
+}
+
+// Without its name in the set the next leader does not read the group: it forgets paused queues.
+TEST_F(RedisIndexCheck, GroupsOfSettingsThatTheSetHasLostArePutThere) {
+    Put({SettingPut{"queue/mail", "paused"}, SettingPut{"limit/api", "3"},
+         SettingPut{"plain", "1"}});
+    ASSERT_THAT(Texts(), testing::IsEmpty());
+    ASSERT_TRUE(server_->Cli({"DEL", "{takt:0}:setting_groups"}));
+    ASSERT_EQ(SettingsLoaded(), std::vector<std::string>{"plain"});
+    EXPECT_THAT(Texts(), testing::UnorderedElementsAre(
+                             "group of settings queue/ is missing from setting_groups",
+                             "group of settings limit/ is missing from setting_groups"));
+    Mend();
+    EXPECT_THAT(Texts(), testing::IsEmpty());
+    EXPECT_THAT(SettingsLoaded(),
+                testing::UnorderedElementsAre("queue/mail", "limit/api", "plain"));
+}
+
+TEST_F(RedisIndexCheck, GroupsOfSettingsWithoutTheirHashAreTakenOut) {
+    Put({SettingPut{"queue/mail", "paused"}, SettingPut{"limit/api", "3"}});
+    ASSERT_TRUE(server_->Cli({"DEL", "{takt:0}:settings:queue/"}));
+    EXPECT_EQ(Texts(), std::vector<std::string>{
+                           "setting_groups names group of settings queue/, which is not there"});
+    Mend();
+    EXPECT_THAT(Texts(), testing::IsEmpty());
+    EXPECT_EQ(SettingsLoaded(), std::vector<std::string>{"limit/api"});
+}
+
+// A queue that was paused and goes on again leaves nothing that looks like a loss.
+TEST_F(RedisIndexCheck, AGroupWhoseLastSettingIsDeletedIsNoFault) {
+    Put({SettingPut{"queue/mail", "paused"}, SettingPut{"queue/web", "paused"}});
+    Put({SettingPut{"queue/mail", ""}});
+    EXPECT_EQ(SettingsLoaded(), std::vector<std::string>{"queue/web"});
+    Put({SettingPut{"queue/web", ""}});
+    EXPECT_THAT(Texts(), testing::IsEmpty());
+    EXPECT_EQ(*server_->Cli({"EXISTS", "{takt:0}:setting_groups"}), "0\n");
 }
 
 TEST_F(RedisIndexCheck, ATermThatHasEndedMendsNothing) {

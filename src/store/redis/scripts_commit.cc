@@ -9,6 +9,7 @@ namespace takt::internal::redis {
 //   rows texts…                    executions, or what changed of them
 //   redrive id member kin          takes a finished row out of its indexes
 //   purge before events_end audit_end count  what retention no longer keeps
+//   groups names…                  of settings that changed: listed as long as they have any
 //   event id values…, publish channel message
 // `redrive` and `purge` come first: they touch keys that only rows name, and look at all of these
 // before anything is written.
@@ -139,6 +140,13 @@ function own.rows(first, last)
     pairs[#pairs + 1] = ARGV[j]
   end
   call('MSET', unpack(pairs))
+end
+
+function own.groups(first, last)
+  for j = first, last do
+    local has = call('EXISTS', prefix .. 'settings:' .. ARGV[j]) == 1
+    call(has and 'SADD' or 'SREM', prefix .. 'setting_groups', ARGV[j])
+  end
 end
 
 -- An id that is not above the last one is refused. Nothing may be lost for that: it goes to the end.

@@ -122,18 +122,18 @@ end
 return page[1]
 )");
 
-// KEYS fence, then the sorted set of each entry. ARGV epoch, nonce, then of each entry its score, or ''
-// if it is to go, and the entry. Answers 1, or 0 if the term is over.
+// KEYS fence, then the set of each entry. ARGV epoch, nonce, then of each entry the command that adds
+// or removes it, its score, which only ZADD takes, and the entry. Answers 1, or 0 if the term is over.
 const Script kMendIndexes(R"(
 local row = redis.call('HMGET', KEYS[1], 'epoch', 'nonce')
 if row[1] ~= ARGV[1] or row[2] ~= ARGV[2] then return 0 end
 redis.call('HDEL', KEYS[1], 'open')  -- Allowed when Redis is full, and with it what follows.
 for i = 2, #KEYS do
-  local score, entry = ARGV[2 * i - 1], ARGV[2 * i]
-  if score == '' then
-    redis.call('ZREM', KEYS[i], entry)
-  else
+  local command, score, entry = unpack(ARGV, 3 * i - 3, 3 * i - 1)
+  if command == 'ZADD' then
     redis.call('ZADD', KEYS[i], score, entry)
+  else
+    redis.call(command, KEYS[i], entry)
   end
 end
 return 1
