@@ -1,5 +1,6 @@
 // IndexCheck: whether each execution, definition, record and group of settings stands in the sets by
-// which it is found, and each member of those has its row. All calls block and come from a command's thread.
+// which it is found, and each member of those has its row. All calls block and come from a command's
+// thread.
 #pragma once
 
 #include <map>
