@@ -135,6 +135,8 @@ class NamespacesTest(TaktTest):
         self.serve(*QUICK, "--set", "server.node_id=a", env=quick)
         for space in SPACES:
             self.takt("namespaces", "create", space)
+        until(self.led, "all namespaces have a leader")
+        for space in SPACES:
             self.post(f"namespaces/{space}/executors/register",
                       {"instance_id": "reports-1", "name": "reports", "base_url": executor.url})
         for space in SPACES:
