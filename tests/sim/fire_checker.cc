@@ -129,7 +129,10 @@ void FireChecker::OnCommit(const Batch& batch) {
             tasks_[id] = put->row;
         } else if (const auto* deletion = std::get_if<TaskDelete>(&change)) {
             written.insert(deletion->id);
-            tasks_.erase(deletion->id);
+            // By a clock that was set back one of the same id may be made in the same moment.
+            if (const auto gone = tasks_.extract(deletion->id)) {
+                fired_.erase({deletion->id, gone.mapped().task->created_at});
+            }
         }
     }
     for (const auto& [id, of_task] : records) {
