@@ -58,8 +58,9 @@ class Search {
         Collect(waiting);
         Settle();
         for (std::size_t from = waiting.size(); from-- > 0;) {
-            if (!nodes_[from].caught) continue;
-            std::vector<const Live*> circle = Walk(from);
+            const std::size_t at = NodeOf(*waiting[from]);
+            if (!nodes_[at].caught) continue;
+            std::vector<const Live*> circle = Walk(at);
             if (!circle.empty()) return circle;
         }
         return {};

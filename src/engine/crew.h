@@ -39,7 +39,6 @@ class Crew {
     std::uint64_t number() const { return number_; }                // In order of making.
     const std::vector<Slot*>& members() const { return members_; }  // In the order they joined.
     bool Has(const Slot& slot) const;
-    std::size_t lanes() const { return lanes_; }
 
     // How many have room, as they last told.
     std::size_t free() const { return free_; }
