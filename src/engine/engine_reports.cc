@@ -8,8 +8,8 @@
 namespace takt::internal {
 namespace {
 
-// How often one is looked at that should be over and has not been sent yet.
-constexpr Duration kUnsentLook{1'000};
+// How often one is looked at that should be over, and of which nothing can be known yet.
+constexpr Duration kLookAgain{1'000};
 // A batch that was released this long after its first decision was late.
 constexpr Duration kReleasedLate{500};
 
@@ -28,8 +28,10 @@ void Engine::OnOverdue(Live& live) {
     // it may. Its time has not begun.
     const bool unsent =
         live.mark.generation > released_generation_ || live.slot->row.link == LinkKind::kPush;
-    if (live.row.status == Status::kScheduled && unsent) {
-        return overdue_.Set(live, now_.steady + kUnsentLook, live.row.serial);
+    // Its worker may come back with a result that it had in time; if not, it is lost with its lease.
+    const bool away = live.slot->row.link == LinkKind::kStream && live.slot->session == 0;
+    if ((live.row.status == Status::kScheduled && unsent) || away) {
+        return overdue_.Set(live, now_.steady + kLookAgain, live.row.serial);
     }
     StopAtWorker(live, Reason::kTimeout);
     Slot& slot = TakeFromHand(live);

@@ -121,6 +121,9 @@ void Engine::ReconcileHand(Slot& slot, const std::vector<AttemptRef>& holding) {
         Live* live = FindCurrent(attempt);
         if (live && live->slot == &slot && !TAKT_MUTANT("engine.refuse_hands")) {
             live->doubtful = false;
+            // Its result, if it has one, follows at once: it is no longer away, and not yet late.
+            const Steady later = now_.steady + config_.timeout_grace;
+            if (overdue_.TimeOf(*live) < later) overdue_.Set(*live, later, live->row.serial);
         } else {
             slot.lingering.push_back({attempt.execution, attempt.attempt});
             Claimed claimed{slot.session, attempt};

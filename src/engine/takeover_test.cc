@@ -95,6 +95,42 @@ TEST_F(TakeoverTest, ATimeoutBeginsAnewUnderTheNextLeader) {
     EXPECT_EQ(Row("x").losses, 0u);
 }
 
+// The worker had the result in time and found nobody to tell: the next leader hears of it when the
+// worker is back, however short the timeout was, and does not run it again.
+TEST_F(TakeoverTest, WhatEndedInTimeIsNotTimedOutWhileItsWorkerIsAway) {
+    At(0s, Join({.id = "a"}));
+    At(0s, Once({.id = "x", .timeout = 1s}));
+    At(0s, Begun("x"));
+    const AttemptRef ref = RefOf("x");
+    Restart(1s);
+    const Duration back = 3s + config.timeout_grace;
+    ASSERT_LT(back, 1s + config.worker_lease);
+    Until(back);
+    EXPECT_EQ(StatusOf("x"), Status::kRunning);
+    At(back, Join({.id = "a", .holding = {ref}}));
+    Until(back + 1s);
+    At(back + 1s, Success("x"));
+
+    EXPECT_EQ(StatusOf("x"), Status::kSuccess);
+}
+
+// It came back with it in its hand, and says no more: its time is over.
+TEST_F(TakeoverTest, WhatItsWorkerBringsBackAndNeverEndsTimesOut) {
+    At(0s, Join({.id = "a"}));
+    At(0s, Once({.id = "x", .timeout = 1s}));
+    At(0s, Begun("x"));
+    const AttemptRef ref = RefOf("x");
+    Restart(1s);
+    const Duration back = 3s + config.timeout_grace;
+    At(back, Join({.id = "a", .holding = {ref}}));
+    Until(back + config.timeout_grace - 1ms);
+    EXPECT_EQ(StatusOf("x"), Status::kRunning);
+    Until(back + config.timeout_grace);
+
+    EXPECT_EQ(StatusOf("x"), Status::kRetrying);
+    EXPECT_EQ(Row("x").outcome->reason, Reason::kTimeout);
+}
+
 // It ended while nobody led; the worker could tell only the next leader, and says how long ago that
 // was. What people see is how long it took, not how long nobody led.
 TEST_F(TakeoverTest, WhatEndedWhileNobodyLedTookAsLongAsItTook) {
