@@ -93,8 +93,9 @@ class HttpClient {
     // refused), kExhausted (an answer too large, with the field response_bytes_max; else nothing
     // was sent, for want of something here: too many calls wait, no descriptor is left),
     // kUnavailable (nothing was sent: it is not there, or does not take the connection), kUnknown
-    // (sent, and no whole answer came), kCancelled (Close). A call that changes nothing twice (GET,
-    // HEAD, PUT, DELETE) is sent again when a pooled connection turns out to be dead.
+    // (sent, and no whole answer came; with the field timeout if that is why), kCancelled (Close). A
+    // call that changes nothing twice (GET, HEAD, PUT, DELETE) is sent again when a pooled
+    // connection turns out to be dead.
     void Send(HttpCall call, HttpDone done);
 
     // Any thread. Either callbacks->on_open is called, or `failed` with an error as above; a server

@@ -80,7 +80,8 @@ void ClientCall::ArmDeadline() {
 void ClientCall::OnDeadline() {
     Fail(sent_ ? ErrorCode::kUnknown : ErrorCode::kUnavailable,
          fmt::format("{} did not answer within {}", origin_,
-                     FormatDuration(std::chrono::duration_cast<Duration>(call_.timeout))));
+                     FormatDuration(std::chrono::duration_cast<Duration>(call_.timeout))),
+         "timeout");
 }
 
 void ClientCall::Fail(ErrorCode code, std::string detail, std::string field) {

@@ -110,10 +110,10 @@ PushAnswer Ended(Reason reason, int code, std::string_view message, bool retryab
 }
 
 PushAnswer ReadFailedCall(const Error& error) {
-    const std::string message = "the executor could not be called: " + error.detail;
     switch (error.code) {
         case ErrorCode::kInvalid:  // The address is not allowed; nor will it be in a moment.
-            return Ended(Reason::kRejected, 0, message, false);
+            return Ended(Reason::kRejected, 0, "the executor could not be called: " + error.detail,
+                         false);
         case ErrorCode::kUnavailable:
             return {.instance_failed = true, .unsent = true};
         case ErrorCode::kExhausted:
@@ -126,7 +126,10 @@ PushAnswer ReadFailedCall(const Error& error) {
         default:
             break;
     }
-    PushAnswer answer = Ended(Reason::kHandlerFailed, 0, message, true);
+    // Whoever reads it must not believe that nothing was done.
+    const Reason reason = error.field == "timeout" ? Reason::kTimeout : Reason::kHandlerFailed;
+    PushAnswer answer = Ended(
+        reason, 0, "the executor was called, and may have done it: " + error.detail, true);
     answer.instance_failed = true;
     return answer;
 }
