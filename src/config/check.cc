@@ -19,9 +19,13 @@ constexpr std::size_t kThreadsMax = 256;
 
 // As IsFitIssuer of signin/, which tells it of what the provider says.
 bool IsUrlForSignIn(std::string_view url) {
-    const bool here = url.starts_with("http://127.0.0.1") || url.starts_with("http://localhost") ||
-                      url.starts_with("http://[::1]");
-    return (here || url.starts_with("https://")) && url.find_first_of("?#") == url.npos;
+    if (url.find_first_of("?#") != url.npos) return false;
+    for (const std::string_view here : {"http://127.0.0.1", "http://localhost", "http://[::1]"}) {
+        if (!url.starts_with(here)) continue;
+        const std::string_view rest = url.substr(here.size());
+        return rest.empty() || rest.front() == ':' || rest.front() == '/';
+    }
+    return url.starts_with("https://");
 }
 
 class Checker {
@@ -136,10 +140,11 @@ class Checker {
         Require(!signin.client_id.empty(), "signin.client_id", "must be set beside signin.issuer");
         Require(!signin.session_key_file.empty(), "signin.session_key_file",
                 "must name a file beside signin.issuer; 'openssl rand -hex 32' makes its content");
+        // The cookie of a session would go over the network for all to read.
         Require(signin.public_url.empty() ||
-                    (signin.public_url.starts_with("http") && !signin.public_url.ends_with('/')),
+                    (IsUrlForSignIn(signin.public_url) && !signin.public_url.ends_with('/')),
                 "signin.public_url",
-                "must be an http:// or https:// URL that does not end with '/'");
+                "must be an https:// URL (http:// on this machine only) that does not end with '/'");
         Require(signin.lifetime >= kSecond * 60 && signin.lifetime <= std::chrono::hours(8),
                 "signin.lifetime", "must be between 1m and 8h");
         Require(!signin.roles.empty(), "signin.roles",

@@ -273,6 +273,27 @@ TEST_F(ConfigTest, ValuesThatContradictEachOtherAreRefusedWithTheirKey) {
     }
 }
 
+// Sessions and what the provider says of people go over these addresses.
+TEST_F(ConfigTest, AddressesOfSignInAreEncryptedUnlessTheyAreOfThisMachine) {
+    Config config;
+    ASSERT_TRUE(SetConfig(config, "signin.issuer", "https://id.example.org"));
+    ASSERT_TRUE(SetConfig(config, "signin.client_id", "takt"));
+    ASSERT_TRUE(SetConfig(config, "signin.session_key_file", "key"));
+    ASSERT_TRUE(SetConfig(config, "signin.roles", "[{group: ops, role: operator}]"));
+    for (const std::string good : {"https://takt.example.org", "http://127.0.0.1:8080"}) {
+        ASSERT_TRUE(SetConfig(config, "signin.public_url", good));
+        const auto checked = CheckConfig(config);
+        EXPECT_TRUE(checked) << checked.error().detail;
+    }
+    for (const std::string bad : {"http://takt.example.org", "http://localhost.example.org",
+                                  "https://takt.example.org/", "takt.example.org"}) {
+        ASSERT_TRUE(SetConfig(config, "signin.public_url", bad));
+        const auto checked = CheckConfig(config);
+        ASSERT_FALSE(checked) << bad;
+        EXPECT_EQ(checked.error().field, "signin.public_url");
+    }
+}
+
 TEST_F(ConfigTest, WhatAKeyShowsItReadsBack) {
     ASSERT_TRUE(SetConfig(config, "scheduler.retry_backoff_rate", "1.25"));
     ASSERT_TRUE(SetConfig(config, "worker.labels", "zone=a,disk=ssd"));

@@ -1,7 +1,11 @@
 #include "server/sign_in.h"
 
+#include <sys/stat.h>
+
 #include <fstream>
 #include <iterator>
+
+#include "base/log.h"
 
 namespace takt::internal {
 namespace {
@@ -30,6 +34,14 @@ Result<std::shared_ptr<const Sessions>> MakeSessions(const Config::SignIn& confi
                     "signin.session_key_file must have at least 32 bytes that nobody can guess; "
                     "'openssl rand -hex 32' makes some",
                     "signin.session_key_file");
+    }
+    // Not refused: what a container is given is often readable by all that is in it.
+    struct stat about{};
+    if (stat(config.session_key_file.c_str(), &about) == 0 && (about.st_mode & S_IROTH) != 0) {
+        Log(LogLevel::kWarning, "server",
+            "everybody on this machine may read signin.session_key_file, and with it make sessions "
+            "of administrators; chmod 640 it",
+            {{"file", config.session_key_file}});
     }
     auto roles = ReadGroupRoles(config.roles);
     if (!roles) {
