@@ -1,6 +1,7 @@
 #include "engine/passed_over.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/check.h"
 
@@ -19,10 +20,13 @@ void Insert(FireState& state, const PassedOver& stretch) {
     state.passed.insert(at, stretch);
 }
 
-void KeepTheLongest(FireState& state) {
+// What is on record as missed is forgotten before what nobody would hear of again.
+void ForgetTheLeast(FireState& state) {
+    const auto weight = [](const PassedOver& passed) {
+        return std::pair(!passed.missed, passed.to - passed.from);
+    };
     while (state.passed.size() > kPassedOverMax) {
-        const auto length = [](const PassedOver& passed) { return passed.to - passed.from; };
-        state.passed.erase(std::ranges::min_element(state.passed, {}, length));
+        state.passed.erase(std::ranges::min_element(state.passed, {}, weight));
     }
 }
 
@@ -99,7 +103,7 @@ std::optional<OpenStretch> FindOpen(const FireState& state, Time due) {
 void TakeDue(const FirePlan& plan, FireState& state, Time due) {
     TAKT_CHECK(FindOpen(state, due));
     Account(plan, state, due, due);
-    KeepTheLongest(state);
+    ForgetTheLeast(state);
 }
 
 void PassOver(const FirePlan& plan, FireState& state, const PassedOver& stretch, Time settled) {
@@ -109,7 +113,7 @@ void PassOver(const FirePlan& plan, FireState& state, const PassedOver& stretch,
     });
     Account(plan, state, stretch.from, stretch.to);
     Insert(state, stretch);
-    KeepTheLongest(state);
+    ForgetTheLeast(state);
 }
 
 bool IsStillToCome(const TaskRow& row, Time due) {

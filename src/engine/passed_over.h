@@ -31,8 +31,8 @@ void TakeDue(const FirePlan& plan, FireState& state, Time due);
 
 // The due times of the stretch are not fired, though later ones may be. What lies before it, and before
 // `settled` by more than its length and an hour, is forgotten, as no clock is expected to go back so
-// far; and of too many stretches the shortest: then their due times do not come again. REQUIRES: none
-// is accounted for.
+// far; and of too many stretches the shortest, first of those on record as missed: then their due times
+// do not come again. REQUIRES: none is accounted for.
 void PassOver(const FirePlan& plan, FireState& state, const PassedOver& stretch, Time settled);
 
 // Whether the task's own schedule is about to run this past due time: it is being caught up with.

@@ -118,6 +118,17 @@ TEST_F(PassedOverTest, OfTooManyTheShortestIsForgottenAndThenWhatIsLongPast) {
                                            PassedOver{At(1000), At(1001), true}));
 }
 
+TEST_F(PassedOverTest, WhatIsOnRecordAsMissedIsForgottenBeforeWhatIsStillToCome) {
+    PassOver(plan_, state_, {At(30), At(30), false}, kMidnight);
+    for (int i = 0; i < int(kPassedOverMax) + 4; ++i) {
+        const int minute = 31 + i * 4;
+        Pass(minute, minute + 2);
+        Take(minute + 3);
+    }
+    EXPECT_THAT(state_.passed, SizeIs(kPassedOverMax));
+    EXPECT_TRUE(IsOpen(30)) << "the shortest of all";
+}
+
 // Somebody makes up for what is long past, from the first on.
 TEST_F(PassedOverTest, OfWhatIsLongPastOnlyThatIsForgottenWhichLiesBefore) {
     state_.passed = {{At(2), At(3), true}, {At(11), At(14), false}, {At(16), At(19), false}};
