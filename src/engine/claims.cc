@@ -5,6 +5,12 @@
 #include "base/number.h"
 
 namespace takt::internal {
+namespace {
+
+// By less than this clocks drift, and are not worth a write for each key.
+constexpr Duration kUntold{60'000};
+
+}  // namespace
 
 // Runs of a recurring task are kept apart by its mode.
 bool Claims::Asks(const Execution& row) {
@@ -26,11 +32,13 @@ void Claims::Restore(std::string_view key, std::string_view value) {
         execution = execution.substr(0, second);
     }
     claim.execution = ExecutionId(Text(execution));
+    claim.written = claim.until;
     claims_.insert_or_assign(Text(key), claim);
     ends_.emplace(claim.until, Text(key));
 }
 
-void Claims::Begin(Time now) {
+void Claims::Begin(Time now, Duration ahead) {
+    ahead_ = ahead;
     for (auto& [key, claim] : claims_) {
         if (claim.window == Duration(0) || claim.until <= now + claim.window) continue;
         ends_.erase({claim.until, key});
@@ -40,10 +48,11 @@ void Claims::Begin(Time now) {
     }
 }
 
-SettingPut Claims::Stored(const Text& key, const Claim& claim) {
-    return {Text(std::string(kPrefix) + key.str()),
-            Text(std::to_string(claim.until.time_since_epoch().count()) + " " +
-                 claim.execution.text().str() + " " + std::to_string(claim.window.count()))};
+void Claims::Write(const Text& key, Claim& claim, Draft& draft) const {
+    claim.written = claim.until + ahead_;
+    draft.Set({Text(std::string(kPrefix) + key.str()),
+               Text(std::to_string(claim.written.time_since_epoch().count()) + " " +
+                    claim.execution.text().str() + " " + std::to_string(claim.window.count()))});
 }
 
 const Claim* Claims::HolderAgainst(const ExecutionId& execution, const Task& task, Time now) const {
@@ -85,7 +94,7 @@ void Claims::Hold(const Execution& row, Time now, Draft& draft) {
     Claim& claim = Note(row, now);
     claim.own = true;
     if (claim.until != Time{}) {
-        draft.Set(Stored(key, claim));
+        Write(key, claim, draft);
     } else if (stored_until != Time{}) {
         // The window of an earlier claim was over, and nobody had said so yet.
         ends_.erase({stored_until, key});
@@ -105,14 +114,31 @@ void Claims::Release(const Execution& row) {
     }
 }
 
-void Claims::Move(Duration by, bool matters, Draft& draft) {
+void Claims::Move(Duration by, Duration ahead) {
+    ahead_ = ahead;
+    set_back_ = set_back_ || by <= -kUntold;
+    untold_ = Text();
+    if (by == Duration(0)) return;
     for (auto& [key, claim] : claims_) {
         if (!claim.own || claim.until == Time{}) continue;
         const bool ends = ends_.erase({claim.until, key}) > 0;
         claim.until += by;
         if (ends) ends_.emplace(claim.until, key);
-        if (matters && !draft.Tired()) draft.Set(Stored(key, claim));
     }
+}
+
+void Claims::Tell(Draft& draft) {
+    if (!untold_) return;
+    for (auto next = claims_.lower_bound(*untold_); next != claims_.end(); ++next) {
+        auto& [key, claim] = *next;
+        if (claim.until == Time{}) continue;
+        const Duration later = claim.until + ahead_ - claim.written;
+        const bool told = set_back_ ? later <= kUntold : std::chrono::abs(later) <= kUntold;
+        if (told) continue;
+        if (draft.Tired()) return void(untold_ = key);
+        Write(key, claim, draft);
+    }
+    untold_.reset();
 }
 
 void Claims::ForgetEnded(Time now, Draft& draft) {

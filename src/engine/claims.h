@@ -7,6 +7,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <set>
 #include <string_view>
 #include <utility>
@@ -25,6 +26,7 @@ struct Claim {
     bool live = false;   // The execution is not finished.
     bool own = false;    // Counted by this term: it is known since when, whatever the clocks say.
     Duration window{0};  // Until then from when it was made; 0: there is none, or it is not known.
+    Time written{};      // What the next leader reads; 0: nothing.
 };
 
 class Claims {
@@ -35,9 +37,10 @@ class Claims {
     void Restore(std::string_view key, std::string_view value);
     void Restore(const Execution& row);
 
-    // After all of them: the term begins. A window that an earlier one wrote, by whatever clock, ends
-    // so long after now at the latest: it has lasted at least since then. What is stored stays.
-    void Begin(Time now);
+    // After all of them: the term begins, with a wall clock so far ahead of the trusted one. A window
+    // that an earlier term wrote, by whatever clock, ends so long after now at the latest: it has
+    // lasted at least since then. What is stored stays.
+    void Begin(Time now, Duration ahead);
 
     // The claim that keeps the task's key from this execution; null if there is none, or no key.
     const Claim* HolderAgainst(const ExecutionId& execution, const Task& task, Time now) const;
@@ -47,10 +50,15 @@ class Claims {
     // The execution is finished.
     void Release(const Execution& row);
 
-    // The trusted clock was set by so much: windows that began in this term last as long as they say
-    // all the same. If that matters, the next leader is told; of those that the step has no room for it
-    // is not.
-    void Move(Duration by, bool matters, Draft& draft);
+    // The trusted clock was set by so much, and the wall clock is so far ahead of it now. Windows that
+    // began in this term last as long as they say all the same.
+    void Move(Duration by, Duration ahead);
+
+    // Tells the next leader when windows end, after a move, as many as the step has room for. Nobody
+    // knows by which of the clocks it will read that, so it may be too late, which Begin bounds, but
+    // is not too early: a key that is free too soon is a task that runs twice.
+    void Tell(Draft& draft);
+    bool has_untold() const { return untold_.has_value(); }
 
     // Forgets the claims whose window is over, as many as the step has room for.
     void ForgetEnded(Time now, Draft& draft);
@@ -60,10 +68,13 @@ class Claims {
   private:
     static bool Asks(const Execution& row);
     Claim& Note(const Execution& row, Time now);
-    static SettingPut Stored(const Text& key, const Claim& claim);
+    void Write(const Text& key, Claim& claim, Draft& draft) const;
 
     std::map<Text, Claim, std::less<>> claims_;  // By key.
     std::set<std::pair<Time, Text>> ends_;       // Windows, in the order in which they end.
+    Duration ahead_{0};                          // Of the wall clock, before the trusted one.
+    bool set_back_ = false;  // The trusted clock was, in this term: it may have been right before.
+    std::optional<Text> untold_;  // From this key on the next leader is to be told.
 };
 
 // kInvalid, of the field `id`: the scheduler gives such ids itself, or to the steps of workflows.

@@ -94,7 +94,7 @@ void Engine::Begin(Serial last_serial, Instant now, Effects& effects) {
     quotas_.Set(config_.quotas, now.steady);
     draft_.Resume(term_.partition, last_serial);
     BeginLimits();
-    claims_.Begin(clock_.trusted());
+    claims_.Begin(clock_.trusted(), now.wall - clock_.trusted());
     locks_.Begin(now);
     // In serial order, which keeps the age order of their lanes; no worker is connected yet. Those
     // at work first: what is still to start must find their places taken.
@@ -148,9 +148,10 @@ void Engine::Step(Input input, Instant now, Effects& effects) {
     draft_.FollowForSerials(clock_.trusted());
     if (clock_.moved() != Duration(0) || clock_.parted()) WaitAgain();
     if (clock_.set_back()) PlanAgain();
-    if (const Duration by = clock_.trusted_moved(); by != Duration(0)) {
-        claims_.Move(by, clock_.parted(), draft_);
+    if (clock_.trusted_moved() != Duration(0) || clock_.parted()) {
+        claims_.Move(clock_.trusted_moved(), now.wall - clock_.trusted());
     }
+    claims_.Tell(draft_);
     std::visit([this](auto& known) { On(Unboxed(known)); }, input);
     RunDue();
     SpellRuns();
@@ -160,7 +161,7 @@ void Engine::Step(Input input, Instant now, Effects& effects) {
 
 std::optional<Duration> Engine::NextDeadline(Instant now) const {
     if (!unfinished_.empty() || !unreadable_.empty() || !replacing_.empty() || !deletes_.empty() ||
-        !moving_.empty()) {
+        !moving_.empty() || claims_.has_untold()) {
         return Duration(0);
     }
     if (clock_.IsSetBack(now)) return Duration(0);
