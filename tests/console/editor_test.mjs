@@ -95,6 +95,8 @@ test('a workflow is made from the editor, opened in it again, and changed', asyn
     assert.match(made, /"parameters":\{"big":9007199254740993\}/);
     await page.getByRole('button', { name: 'Edit' }).click();
     await page.waitForURL(/\/editor\//);
+    // The page of the task has a graph of its own, and stays until the editor is there.
+    await page.getByTestId('editor').waitFor();
     await step('a').click();
     await page.getByRole('button', { name: 'Add a step' }).click();
     await step('step-2').waitFor();

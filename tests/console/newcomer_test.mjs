@@ -49,7 +49,9 @@ async function walk(words, name) {
     const form = page.getByRole('dialog');
     await form.getByLabel(words.name, { exact: true }).fill(`${name}_fails`);
     await form.getByLabel(words.metric).fill('tasks_failed');
+    await page.locator('.ant-select-dropdown:visible .ant-select-item-option').first().waitFor();
     await page.keyboard.press('Enter');
+    await form.locator('code', { hasText: 'tasks_failed' }).waitFor();
     await form.getByLabel(words.threshold).fill('0');
     await form.getByLabel(words.duration).fill('0s');
     await form.getByRole('button', { name: words.save }).click();
