@@ -1,5 +1,6 @@
 // Somebody's script has deleted keys of ours, or an old backup was put over newer data: rows that
 // no list shows, and lists that show what is not there.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include "store/index_check.h"
@@ -127,6 +128,7 @@ TEST_F(RedisIndexCheck, MembersWithoutTheirRowAreTakenOut) {
                                               "history:success names execution worked" + gone,
                                               "worker:w names execution worked" + gone,
                                               "live names execution of-another" + gone,
+                                              "ended names execution worked, which is not there",
                                               "task_ids names task report, which is not there"));
     Mend();
     EXPECT_THAT(Texts(), testing::IsEmpty());
@@ -179,6 +181,69 @@ TEST_F(RedisIndexCheck, AGroupWhoseLastSettingIsDeletedIsNoFault) {
     Put({SettingPut{"queue/web", ""}});
     EXPECT_THAT(Texts(), testing::IsEmpty());
     EXPECT_EQ(*server_->Cli({"EXISTS", "{takt:0}:setting_groups"}), "0\n");
+}
+
+// Without its name in the hash a purge takes the run alone, and its parts stay for ever.
+TEST_F(RedisIndexCheck, RunsThatTheHashHasLostArePutThere) {
+    ASSERT_TRUE(server_->Cli({"DEL", "{takt:0}:runs"}));
+    EXPECT_EQ(Texts(), std::vector<std::string>{"run run is missing from runs"});
+    Mend();
+    EXPECT_THAT(Texts(), testing::IsEmpty());
+    EXPECT_EQ(*server_->Cli({"HKEYS", "{takt:0}:runs"}), "run\n");
+}
+
+TEST_F(RedisIndexCheck, RunsThatAreGoneAreTakenOutOfTheHash) {
+    // One that is there and whose parts a purge has taken: its turn comes with the next commit.
+    ASSERT_TRUE(server_->Cli({"HSET", "{takt:0}:runs", "ghost", "", "worked", ""}));
+    EXPECT_EQ(Texts(), std::vector<std::string>{"runs names run ghost, which is not there"});
+    Mend();
+    EXPECT_THAT(Texts(), testing::IsEmpty());
+    EXPECT_EQ(*server_->Cli({"HEXISTS", "{takt:0}:runs", "ghost"}), "0\n");
+}
+
+// The order of retention, the other way.
+TEST_F(RedisIndexCheck, EntriesOfTheOrderOfRetentionWithoutARowAreTakenOut) {
+    const std::string before = *server_->Cli({"LRANGE", "{takt:0}:ended", "0", "-1"});
+    for (const char* side : {"LPUSH", "RPUSH"}) {
+        std::vector<std::string> command = {side, "{takt:0}:ended"};
+        for (int i = 0; i < kOld; ++i) {
+            command.push_back(fmt::format("{} {:019}:gone-{}{}", i, i, side, i));
+        }
+        ASSERT_TRUE(server_->Cli(command));
+    }
+    ASSERT_TRUE(server_->Cli({"LPUSH", "{takt:0}:ended", "what?"}));
+    const auto texts = Texts();
+    EXPECT_EQ(texts.size(), 2u * kOld + 1);
+    EXPECT_THAT(texts, testing::Contains("ended names execution gone-LPUSH7, which is not there"));
+    EXPECT_THAT(texts, testing::Contains("ended has an entry that cannot be read, number 1802 from "
+                                         "its end"));
+    Mend();
+    EXPECT_THAT(Texts(), testing::IsEmpty());
+    EXPECT_EQ(*server_->Cli({"LRANGE", "{takt:0}:ended", "0", "-1"}), before);
+}
+
+// The retention goes on, whatever somebody has put there.
+TEST_F(RedisIndexCheck, APurgePassesOverEntriesThatCannotBeRead) {
+    ASSERT_TRUE(server_->Cli({"LPUSH", "{takt:0}:ended", "what?", "7 short"}));
+    Put({Purge{.finished_before = make_.now() + Duration(3'600'000), .count_max = 2'000}});
+    EXPECT_EQ(*server_->Cli({"EXISTS", "{takt:0}:ended", "{takt:0}:x:worked"}), "0\n");
+    EXPECT_THAT(Texts(), testing::IsEmpty());
+}
+
+// Its first end stays in the list, and does not stand for the second.
+TEST_F(RedisIndexCheck, WhatWasRunAgainIsFoundByItsLastEnd) {
+    Execution row = List(*store_, {.worker = WorkerId("w")})->front();
+    ASSERT_EQ(row.id.view(), "worked");
+    Put({ExecutionChange{Place::kHistory, Place::kLive, conformance::Redriven(row)}});
+    EXPECT_THAT(Texts(), testing::IsEmpty());
+    row = conformance::Finished(conformance::Scheduled(conformance::Redriven(row), "w"));
+    row.finished_at += Duration(5'000);
+    Put({ExecutionChange{Place::kLive, Place::kHistory, row}});
+    EXPECT_THAT(Texts(), testing::IsEmpty());
+    ASSERT_TRUE(server_->Cli({"RPOP", "{takt:0}:ended"}));
+    EXPECT_EQ(Texts(), std::vector<std::string>{"execution worked is missing from finished"});
+    Mend();
+    EXPECT_THAT(Texts(), testing::IsEmpty());
 }
 
 TEST_F(RedisIndexCheck, ATermThatHasEndedMendsNothing) {

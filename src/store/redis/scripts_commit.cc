@@ -99,8 +99,8 @@ local function to_purge(before, count)
   local members, times = {}, {}
   for i, entry in ipairs(call('LRANGE', prefix .. 'ended', 0, left - 1)) do
     local time, member = string.match(entry, '^(%-?%d+) (.*)$')
-    if tonumber(time) >= tonumber(before) then break end
-    members[i], times[i] = member, time
+    if time and tonumber(time) >= tonumber(before) then break end
+    members[i], times[i] = member or '', time or ''  -- Not one of ours: it has no row.
   end
   local done = take(members, '', nil, times)
   if done > 0 then

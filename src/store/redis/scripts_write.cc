@@ -122,20 +122,31 @@ end
 return page[1]
 )");
 
-// KEYS fence, then the set of each entry. ARGV epoch, nonce, then of each entry the command that adds
-// or removes it, its score, which only ZADD takes, and the entry. Answers 1, or 0 if the term is over.
+// KEYS fence, then the index of each entry. ARGV epoch, nonce, then of each entry the command that adds
+// or removes it, its score or, in a list, its place, and the entry. Entries of a list that were moved
+// since stay. Answers 1, or 0 if the term is over.
 const Script kMendIndexes(R"(
-local row = redis.call('HMGET', KEYS[1], 'epoch', 'nonce')
+local call = redis.call
+local row = call('HMGET', KEYS[1], 'epoch', 'nonce')
 if row[1] ~= ARGV[1] or row[2] ~= ARGV[2] then return 0 end
-redis.call('HDEL', KEYS[1], 'open')  -- Allowed when Redis is full, and with it what follows.
+call('HDEL', KEYS[1], 'open')  -- Allowed when Redis is full, and with it what follows.
+local lists = {}
 for i = 2, #KEYS do
-  local command, score, entry = unpack(ARGV, 3 * i - 3, 3 * i - 1)
+  local key = KEYS[i]
+  local command, order, entry = unpack(ARGV, 3 * i - 3, 3 * i - 1)
   if command == 'ZADD' then
-    redis.call('ZADD', KEYS[i], score, entry)
-  else
-    redis.call(command, KEYS[i], entry)
+    call('ZADD', key, order, entry)
+  elseif command == 'HSET' then
+    call('HSET', key, entry, '')
+  elseif command ~= 'LREM' then
+    call(command, key, entry)
+  elseif call('LINDEX', key, order) == entry then
+    -- Emptied first and taken out at once: each LREM goes through the whole list.
+    call('LSET', key, order, '')
+    lists[key] = true
   end
 end
+for key in pairs(lists) do call('LREM', key, 0, '') end
 return 1
 )");
 
@@ -177,6 +188,9 @@ call('RPUSH', hash, 'a')  -- A list now.
 call('LLEN', hash)
 call('LINDEX', hash, 0)
 call('LRANGE', hash, 0, 0)
+call('LSET', hash, 0, 'b')
+call('RPUSH', hash, 'c')
+call('LREM', hash, 0, 'c')
 call('LTRIM', hash, 0, -1)
 call('DEL', hash, sorted, set, stream, text)
 return 'OK'
