@@ -1,10 +1,12 @@
 #include "archive/row_reader.h"
 
+#include <algorithm>
 #include <deque>
 #include <future>
 #include <utility>
 
 #include "store/list_page.h"
+#include "store/many_logs.h"
 #include "store/wait.h"
 
 namespace takt::internal {
@@ -13,6 +15,9 @@ namespace {
 constexpr std::size_t kPage = 1'000;
 // Logs are asked for by execution, most of which have none: many questions at once.
 constexpr std::size_t kLogsAsked = 64;
+// The same of a store that is asked for many in one question.
+constexpr std::size_t kLogsOfPortion = 100;
+constexpr std::size_t kPortionsAsked = 4;
 
 using Chunks = std::vector<LogChunk>;
 
@@ -22,23 +27,24 @@ std::future<Result<Chunks>> AskLog(Store& store, Partition partition, const Exec
         [&](auto done) { store.ReadLog(partition, id, after, kPage, std::move(done)); });
 }
 
-// The rest of a log of which `chunks` is the first page.
-Result<void> PassLog(Store& store, Partition partition, const ExecutionId& id, Chunks chunks,
+// A log of which `page` is the beginning.
+Result<void> PassLog(Store& store, Partition partition, const ExecutionId& id, LogBeginning page,
                      const RowSink& sink) {
-    while (!chunks.empty()) {
-        const Serial last = chunks.back().index;
-        for (LogChunk& chunk : chunks) {
+    while (true) {
+        const Serial last = page.chunks.empty() ? 0 : page.chunks.back().index;
+        for (LogChunk& chunk : page.chunks) {
             if (auto passed = sink(LogAppend{std::move(chunk)}); !passed) return passed;
         }
+        if (!page.more) return {};
         auto next = AskLog(store, partition, id, last).get();
         if (!next) return std::unexpected(next.error());
-        chunks = std::move(*next);
+        const bool more = !next->empty();
+        page = {std::move(*next), more};
     }
-    return {};
 }
 
-Result<void> ReadLogs(Store& store, Partition partition, const std::vector<ExecutionId>& ids,
-                      const RowSink& sink) {
+Result<void> ReadLogsOneByOne(Store& store, Partition partition,
+                              const std::vector<ExecutionId>& ids, const RowSink& sink) {
     std::deque<std::future<Result<Chunks>>> asked;
     std::size_t next = 0;
     for (const ExecutionId& id : ids) {
@@ -48,8 +54,36 @@ Result<void> ReadLogs(Store& store, Partition partition, const std::vector<Execu
         auto first = asked.front().get();
         asked.pop_front();
         if (!first) return std::unexpected(first.error());
-        if (auto passed = PassLog(store, partition, id, std::move(*first), sink); !passed) {
-            return passed;
+        const bool more = !first->empty();
+        auto passed = PassLog(store, partition, id, {std::move(*first), more}, sink);
+        if (!passed) return passed;
+    }
+    return {};
+}
+
+Result<void> ReadLogs(Store& store, Partition partition, const std::vector<ExecutionId>& ids,
+                      const RowSink& sink) {
+    auto* many = dynamic_cast<ReadsManyLogs*>(&store);
+    if (!many) return ReadLogsOneByOne(store, partition, ids, sink);
+    using Beginnings = std::vector<LogBeginning>;
+    std::deque<std::future<Result<Beginnings>>> asked;
+    std::size_t next = 0;
+    for (std::size_t done = 0; done < ids.size();) {
+        while (next < ids.size() && asked.size() < kPortionsAsked) {
+            const auto begin = ids.begin() + static_cast<std::ptrdiff_t>(next);
+            next = std::min(ids.size(), next + kLogsOfPortion);
+            std::vector<ExecutionId> portion(begin,
+                                             ids.begin() + static_cast<std::ptrdiff_t>(next));
+            asked.push_back(BeginAsk<Beginnings>([&](auto answer) {
+                many->ReadLogs(partition, std::move(portion), std::move(answer));
+            }));
+        }
+        auto pages = asked.front().get();
+        asked.pop_front();
+        if (!pages) return std::unexpected(pages.error());
+        for (LogBeginning& page : *pages) {
+            auto passed = PassLog(store, partition, ids[done++], std::move(page), sink);
+            if (!passed) return passed;
         }
     }
     return {};
@@ -150,12 +184,19 @@ Result<void> ReadHistory(Store& store, Partition partition, bool brief, const Ro
         .statuses = {Status::kSuccess, Status::kFailed, Status::kCancelled, Status::kSkipped},
         .limit = kPage,
         .brief = brief};
-    while (true) {
-        auto rows = AskStore<std::vector<Execution>>(
+    const auto ask = [&] {
+        return BeginAsk<std::vector<Execution>>(
             [&](auto done) { store.ListExecutions(filter, std::move(done)); });
+    };
+    // The next page is under way while this one is passed on.
+    for (auto asked = ask();;) {
+        auto rows = asked.get();
         if (!rows) return std::unexpected(rows.error());
         const bool more = !rows->empty() && MoreMayFollow(filter, *rows);
-        if (more) filter.before = rows->back().serial;
+        if (more) {
+            filter.before = rows->back().serial;
+            asked = ask();
+        }
         for (Execution& row : *rows) {
             auto passed = sink(ExecutionChange{Place::kNone, Place::kHistory, std::move(row)});
             if (!passed) return passed;

@@ -1,7 +1,10 @@
 #include "archive/store_check.h"
 
 #include <algorithm>
+#include <deque>
+#include <future>
 #include <map>
+#include <optional>
 #include <set>
 #include <unordered_map>
 #include <utility>
@@ -18,8 +21,11 @@ namespace {
 
 constexpr std::uint64_t kCheckProgressEvery = 1'000;
 constexpr std::size_t kFoundAtOnce = 500;
+constexpr std::size_t kFindsUnderWay = 4;
 // A partition's number within a serial.
 constexpr int kPartitionShift = 14;
+
+using FoundRows = std::vector<std::optional<Execution>>;
 
 // A run's parts are found by its id alone.
 struct RunSeen {
@@ -48,7 +54,10 @@ class PartitionCheck {
     }
 
     Result<void> Finish() {
-        if (auto found = CheckFound(); !found) return found;
+        if (auto found = AskFound(); !found) return found;
+        while (!finds_.empty()) {
+            if (auto found = CheckFound(); !found) return found;
+        }
         if (auto runs = CheckRuns(); !runs) return runs;
         for (const RecordPut& record : records_) CheckRecord(record);
         if (highest_ > head_.last_serial) {
@@ -103,27 +112,35 @@ class PartitionCheck {
             run.live_child = run.live_child || live;
         }
         asked_.emplace_back(row.id, row.serial);
-        return asked_.size() < kFoundAtOnce ? Result<void>() : CheckFound();
+        return asked_.size() < kFoundAtOnce ? Result<void>() : AskFound();
     }
 
-    // A row that a list shows must be found by its id, and be the same.
-    Result<void> CheckFound() {
+    // A row that a list shows must be found by its id, and be the same. Several questions are under way
+    // while others are read.
+    Result<void> AskFound() {
         std::vector<ExecutionId> ids;
         for (const auto& [id, serial] : asked_) ids.push_back(id);
-        using Rows = std::vector<std::optional<Execution>>;
-        const auto rows = AskStore<Rows>(
-            [&](auto done) { store_.FindExecutions(head_.partition, ids, std::move(done)); });
+        auto answer = BeginAsk<FoundRows>([&](auto done) {
+            store_.FindExecutions(head_.partition, std::move(ids), std::move(done));
+        });
+        finds_.emplace_back(std::exchange(asked_, {}), std::move(answer));
+        return finds_.size() < kFindsUnderWay ? Result<void>() : CheckFound();
+    }
+
+    Result<void> CheckFound() {
+        auto [asked, answer] = std::move(finds_.front());
+        finds_.pop_front();
+        const auto rows = answer.get();
         if (!rows) return std::unexpected(rows.error());
-        for (std::size_t i = 0; i < asked_.size(); ++i) {
+        for (std::size_t i = 0; i < asked.size(); ++i) {
             const auto& row = (*rows)[i];
-            const std::string whose = "execution " + std::string(asked_[i].first.view());
+            const std::string whose = "execution " + std::string(asked[i].first.view());
             if (!row) {
                 Add({.text = whose + " is in lists and is not found by its id"});
-            } else if (row->serial != asked_[i].second) {
+            } else if (row->serial != asked[i].second) {
                 Add({.text = whose + " is there twice, or the index of ids is wrong"});
             }
         }
-        asked_.clear();
         return {};
     }
 
@@ -165,8 +182,7 @@ class PartitionCheck {
     }
 
     Result<bool> Find(const ExecutionId& id) {
-        using Rows = std::vector<std::optional<Execution>>;
-        const auto rows = AskStore<Rows>(
+        const auto rows = AskStore<FoundRows>(
             [&](auto done) { store_.FindExecutions(head_.partition, {id}, std::move(done)); });
         if (!rows) return std::unexpected(rows.error());
         return rows->front().has_value();
@@ -229,6 +245,7 @@ class PartitionCheck {
     StoreFaults& out_;
     Serial highest_ = 0;
     std::vector<std::pair<ExecutionId, Serial>> asked_;
+    std::deque<std::pair<decltype(asked_), std::future<Result<FoundRows>>>> finds_;
     std::unordered_map<Text, Serial, TextHash, TextEqual> live_;
     std::unordered_map<Text, RunSeen, TextHash, TextEqual> runs_;
     std::unordered_map<Text, Serial, TextHash, TextEqual> last_chunk_;

@@ -6,8 +6,10 @@
 #include "archive/archive_testing.h"
 #include "archive/row_writer.h"
 #include "store/embedded/temporary_directory.h"
+#include "store/many_logs.h"
 #include "store/open.h"
 #include "store/store_wrapper.h"
+#include "store/wait.h"
 
 namespace takt::internal {
 namespace {
@@ -55,6 +57,44 @@ TEST_F(TransferTest, ACopyHasEveryRow) {
     EXPECT_EQ(done->rows.of(RowKind::kLog).rows, 2 + 25 + 2 + 1u);
     // Two lines that say how far the serials are.
     EXPECT_EQ(done->rows.sum().rows, before.size() - 2);
+}
+
+// A store whose every question is a round trip: most executions have no log, and are not asked about
+// one by one.
+class DistantStore final : public StoreWrapper, public ReadsManyLogs {
+  public:
+    explicit DistantStore(Store* inner) : StoreWrapper(inner) {}
+    void ReadLog(Partition partition, const ExecutionId& execution, Serial after, std::size_t limit,
+                 Done<std::vector<LogChunk>> done) override {
+        ++questions;
+        StoreWrapper::ReadLog(partition, execution, after, limit, std::move(done));
+    }
+    void ReadLogs(Partition partition, std::vector<ExecutionId> executions,
+                  Done<std::vector<LogBeginning>> done) override {
+        ++questions;
+        std::vector<LogBeginning> all;
+        for (const ExecutionId& id : executions) {
+            auto chunks = AskStore<std::vector<LogChunk>>([&](auto answer) {
+                StoreWrapper::ReadLog(partition, id, 0, 1, std::move(answer));
+            });
+            ASSERT_TRUE(chunks) << chunks.error().detail;
+            const bool more = !chunks->empty();
+            all.push_back({std::move(*chunks), more});
+        }
+        done(std::move(all));
+    }
+
+    int questions = 0;
+};
+
+TEST_F(TransferTest, LogsOfManyExecutionsAreAskedForTogether) {
+    Fill();
+    const auto before = ShowStore(*from_);
+    DistantStore distant(from_.get());
+    EXPECT_EQ(ShowStore(distant), before);
+    // A hundred executions in one question; the 28 that have a log, and one of those twice, are asked
+    // about again.
+    EXPECT_LE(distant.questions, 26 + 28 + 28 + 4);
 }
 
 TEST_F(TransferTest, EpochsGoOnAboveThoseOfTheSource) {

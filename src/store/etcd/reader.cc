@@ -84,6 +84,12 @@ Async<Result<std::vector<LogChunk>>> Reader::ReadLog(Partition partition, Execut
     });
 }
 
+Async<Result<std::vector<LogBeginning>>> Reader::ReadLogs(Partition partition,
+                                                          std::vector<ExecutionId> executions) {
+    return ReadRows<std::vector<LogBeginning>>(
+        partition, [executions](RowReader& reader) { return reader.ReadLogs(executions); });
+}
+
 Async<Result<std::vector<Event>>> Reader::ReadEvents(Partition partition, Serial after,
                                                      std::size_t limit) {
     return ReadRows<std::vector<Event>>(

@@ -10,7 +10,7 @@
 #include "store/etcd/async.h"
 #include "store/etcd/client.h"
 #include "store/etcd/keys.h"
-#include "store/store.h"
+#include "store/many_logs.h"
 
 namespace takt::internal::etcd {
 
@@ -32,6 +32,8 @@ class Reader {
     Async<Result<std::vector<SettingPut>>> ListSettings(Partition partition, Text key_prefix);
     Async<Result<std::vector<LogChunk>>> ReadLog(Partition partition, ExecutionId execution,
                                                  Serial after, std::size_t limit);
+    Async<Result<std::vector<LogBeginning>>> ReadLogs(Partition partition,
+                                                      std::vector<ExecutionId> executions);
     Async<Result<std::vector<Event>>> ReadEvents(Partition partition, Serial after,
                                                  std::size_t limit);
     Async<Result<std::vector<AuditRow>>> ReadAudit(Partition partition, Serial before,

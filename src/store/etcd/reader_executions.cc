@@ -1,10 +1,11 @@
 #include "store/etcd/reader_executions.h"
 
 #include <algorithm>
+#include <iterator>
+#include <set>
 #include <utility>
 
 #include "store/etcd/payload.h"
-#include "store/list_page.h"
 #include "store/matches.h"
 
 namespace takt::internal::etcd {
@@ -15,7 +16,9 @@ constexpr std::size_t kPacksAtOnce = 8;
 // Decoded packs that one read keeps; neighbours in a list share packs.
 constexpr std::size_t kPacksKept = 64;
 constexpr std::size_t kLivePageRows = 100;
-// Rows of a list that are completed at once, with up to two payloads of a megabyte each.
+// Rows of a list that come out of packs at once, and those that are completed at once, with up to two
+// payloads of a megabyte each.
+constexpr std::size_t kResolvedRows = 250;
 constexpr std::size_t kPortionRows = 32;
 constexpr std::size_t kPointerPageRows = 1000;
 
@@ -221,7 +224,9 @@ Async<Result<Rows>> ExecutionReader::ReadWindow(Source& source, const ExecutionF
                                                 std::size_t rows_max) {
     const Serial top = source.below == 0 ? source.top : source.below;
     const Serial lower = std::max(source.from, top - std::min(top, source.window));
-    Result<Rows> rows = co_await snapshot_.Range(RangeOf(source, filter, lower), rows_max);
+    const auto size =
+        source.kind == SourceKind::kHistory ? Snapshot::RowSize::kSmall : Snapshot::RowSize::kAny;
+    Result<Rows> rows = co_await snapshot_.Range(RangeOf(source, filter, lower), rows_max, size);
     if (!rows) co_return rows;
     const auto last = rows->more ? ParseExecutionKey(rows->kvs.back().key()) : std::nullopt;
     source.below = last ? last->serial : lower;
@@ -287,6 +292,24 @@ Async<Result<std::optional<ExecutionReader::Candidate>>> ExecutionReader::Next(
     co_return next;
 }
 
+Async<Result<void>> ExecutionReader::AddTo(ListPage& page, std::vector<Candidate> candidates,
+                                           bool brief) {
+    for (auto next = candidates.begin(); next != candidates.end() && !page.full();) {
+        const auto left = static_cast<std::size_t>(candidates.end() - next);
+        const auto end = next + static_cast<std::ptrdiff_t>(std::min(left, kPortionRows));
+        std::vector<Candidate> portion(std::make_move_iterator(next), std::make_move_iterator(end));
+        next = end;
+        if (!brief) {
+            const Result<void> completed = co_await Complete(portion);
+            if (!completed) co_return std::unexpected(completed.error());
+        }
+        for (Candidate& candidate : portion) {
+            if (!page.full()) page.Add(std::move(*candidate.row));
+        }
+    }
+    co_return {};
+}
+
 Async<Result<std::vector<Execution>>> ExecutionReader::List(ExecutionFilter filter) {
     ListPage page(filter);
     Result<std::vector<Source>> sources = co_await Open(filter);
@@ -294,24 +317,24 @@ Async<Result<std::vector<Execution>>> ExecutionReader::List(ExecutionFilter filt
     // In portions: what the last of them brings too much is bounded.
     for (bool ended = false; !page.full() && !ended;) {
         std::vector<Candidate> candidates;
-        const std::size_t room = std::min(filter.limit - page.rows().size(), kPortionRows);
-        while (candidates.size() < room && !ended) {
+        std::set<std::string> packs;  // To be read for them, in one round trip.
+        const std::size_t room = std::min(filter.limit - page.rows().size(), kResolvedRows);
+        while (candidates.size() < room && packs.size() < kPacksAtOnce && !ended) {
             Result<std::optional<Candidate>> next = co_await Next(*sources, filter);
             if (!next) co_return std::unexpected(next.error());
             ended = !next->has_value();
-            if (!ended) candidates.push_back(std::move(**next));
+            if (ended) break;
+            candidates.push_back(std::move(**next));
+            if (candidates.back().row) continue;
+            std::string pack = PackOf(candidates.back());
+            if (!packs_.contains(pack)) packs.insert(std::move(pack));
         }
         const Result<void> resolved = co_await Resolve(candidates);
         if (!resolved) co_return std::unexpected(resolved.error());
         std::erase_if(candidates,
                       [&](const Candidate& candidate) { return !Matches(filter, *candidate.row); });
-        if (!filter.brief) {
-            const Result<void> completed = co_await Complete(candidates);
-            if (!completed) co_return std::unexpected(completed.error());
-        }
-        for (Candidate& candidate : candidates) {
-            if (!page.full()) page.Add(std::move(*candidate.row));
-        }
+        const Result<void> added = co_await AddTo(page, std::move(candidates), filter.brief);
+        if (!added) co_return std::unexpected(added.error());
     }
     co_return page.TakeRows();
 }

@@ -9,7 +9,7 @@
 
 #include "store/etcd/pack.h"
 #include "store/etcd/snapshot.h"
-#include "store/store.h"
+#include "store/list_page.h"
 
 namespace takt::internal::etcd {
 
@@ -80,6 +80,8 @@ class ExecutionReader {
     // Puts payloads that are kept apart back into the rows.
     Async<Result<void>> Complete(std::vector<Candidate>& candidates);
     Async<Result<void>> ReadPacks(std::vector<std::string> packs);
+    // Completes them, unless the rows are to be brief, until the page is full.
+    Async<Result<void>> AddTo(ListPage& page, std::vector<Candidate> candidates, bool brief);
     std::string PackOf(const Candidate& candidate) const {
         return PackKey(keys_, partition_, candidate.pointer->pack, candidate.pointer->run);
     }

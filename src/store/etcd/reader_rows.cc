@@ -11,6 +11,22 @@ namespace {
 
 constexpr std::size_t kTaskPageRows = 500;
 constexpr std::size_t kEventPacks = 16;
+// Chunks of each of a hundred logs in one answer: most have no more, and some megabytes are the most.
+constexpr std::size_t kLogBeginning = 4;
+
+std::vector<LogChunk> ChunksOf(const ExecutionId& execution, const Rows& rows) {
+    std::vector<LogChunk> list;
+    for (const pb::KeyValue& kv : rows.kvs) {
+        const std::optional<std::uint64_t> index = ParseHex(LastPart(kv.key()));
+        if (!index) continue;  // Not a key of ours.
+        Result<LogChunk> chunk = DecodeLogChunk(execution, *index, kv.value());
+        if (!chunk) {
+            chunk = LogChunk{execution, *index, 0, {}, "(this part of the log cannot be read)\n"};
+        }
+        list.push_back(std::move(*chunk));
+    }
+    return list;
+}
 
 // Events of a pack that cannot be read show as one that says so.
 void AddEvents(const pb::KeyValue& kv, Serial after, std::vector<Event>& events) {
@@ -120,20 +136,22 @@ Async<Result<std::vector<SettingPut>>> RowReader::ListSettings(Text key_prefix) 
 
 Async<Result<std::vector<LogChunk>>> RowReader::ReadLog(ExecutionId execution, Serial after,
                                                         std::size_t limit) {
-    std::vector<LogChunk> list;
-    if (after == UINT64_MAX) co_return list;
+    if (after == UINT64_MAX) co_return std::vector<LogChunk>();
     KeyRange range = keys_.Logs(partition_, execution.view());
     range.begin = keys_.Log(partition_, execution.view(), after + 1);
     const Result<Rows> rows = co_await snapshot_.Range(std::move(range), limit);
     if (!rows) co_return std::unexpected(rows.error());
-    for (const pb::KeyValue& kv : rows->kvs) {
-        const std::optional<std::uint64_t> index = ParseHex(LastPart(kv.key()));
-        if (!index) continue;  // Not a key of ours.
-        Result<LogChunk> chunk = DecodeLogChunk(execution, *index, kv.value());
-        if (!chunk) {
-            chunk = LogChunk{execution, *index, 0, {}, "(this part of the log cannot be read)\n"};
-        }
-        list.push_back(std::move(*chunk));
+    co_return ChunksOf(execution, *rows);
+}
+
+Async<Result<std::vector<LogBeginning>>> RowReader::ReadLogs(std::vector<ExecutionId> executions) {
+    std::vector<KeyRange> ranges;
+    for (const ExecutionId& id : executions) ranges.push_back(keys_.Logs(partition_, id.view()));
+    const auto rows = co_await snapshot_.Ranges(std::move(ranges), kLogBeginning);
+    if (!rows) co_return std::unexpected(rows.error());
+    std::vector<LogBeginning> list;
+    for (std::size_t i = 0; i < executions.size(); ++i) {
+        list.push_back({ChunksOf(executions[i], (*rows)[i]), (*rows)[i].more});
     }
     co_return list;
 }

@@ -7,7 +7,7 @@
 
 #include "store/etcd/snapshot.h"
 #include "store/etcd/task_payload.h"
-#include "store/store.h"
+#include "store/many_logs.h"
 
 namespace takt::internal::etcd {
 
@@ -23,6 +23,7 @@ class RowReader {
     Async<Result<std::vector<SettingPut>>> ListSettings(Text key_prefix);
     Async<Result<std::vector<LogChunk>>> ReadLog(ExecutionId execution, Serial after,
                                                  std::size_t limit);
+    Async<Result<std::vector<LogBeginning>>> ReadLogs(std::vector<ExecutionId> executions);
     Async<Result<std::vector<Event>>> ReadEvents(Serial after, std::size_t limit);
     Async<Result<std::vector<AuditRow>>> ReadAudit(Serial before, std::size_t limit);
 

@@ -5,6 +5,7 @@
 #include "store/etcd/limits.h"
 #include "store/etcd/purger.h"
 #include "store/etcd/store_fixture.h"
+#include "store/many_logs.h"
 
 namespace takt::internal::etcd {
 namespace {
@@ -302,6 +303,39 @@ TEST_F(EtcdTest, BatchesAreNotMergedBesideAnotherPartition) {
 
     EXPECT_LT(alone, 8u);
     EXPECT_GE(beside, 8u);
+}
+
+// A backup of many executions: most have no log, some a short one, a few a long one.
+TEST_F(EtcdSizeTest, BeginningsOfManyLogsAreThoseOfEach) {
+    std::vector<ExecutionId> ids;
+    std::uint64_t sequence = 0;
+    for (int i = 0; i < 230; ++i) {
+        ids.emplace_back(Text("e-" + std::to_string(i)));
+        std::vector<Change> changes;
+        for (int k = 1; k <= (i % 50 == 1 ? 7 : i % 9 == 0 ? 2 : 0); ++k) {
+            changes.push_back(LogAppend{{.execution = ids.back(),
+                                         .index = static_cast<Serial>(k),
+                                         .attempt = 1,
+                                         .lines = Text(std::to_string(k) + "\n")}});
+        }
+        if (!changes.empty()) ASSERT_TRUE(Commit(term_, ++sequence, std::move(changes)));
+    }
+
+    const auto read = Await<std::vector<LogBeginning>>([&](auto done) {
+        dynamic_cast<ReadsManyLogs&>(*store_).ReadLogs(kDefaultPartition, ids, std::move(done));
+    });
+
+    ASSERT_TRUE(read) << read.error().detail;
+    ASSERT_EQ(read->size(), ids.size());
+    for (std::size_t i = 0; i < ids.size(); ++i) {
+        const LogBeginning& log = (*read)[i];
+        EXPECT_EQ(log.more, i % 50 == 1) << i;
+        ASSERT_EQ(log.chunks.size(), i % 50 == 1 ? 4u : i % 9 == 0 ? 2u : 0u) << i;
+        for (std::size_t k = 0; k < log.chunks.size(); ++k) {
+            EXPECT_EQ(log.chunks[k].execution, ids[i]);
+            EXPECT_EQ(log.chunks[k].index, k + 1);
+        }
+    }
 }
 
 }  // namespace

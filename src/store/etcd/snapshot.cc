@@ -29,9 +29,9 @@ void Snapshot::NoteRevision(std::int64_t revision) {
     client_.NoteRevision(revision);
 }
 
-Async<Result<Rows>> Snapshot::Range(KeyRange range, std::size_t rows_max) {
+Async<Result<Rows>> Snapshot::Range(KeyRange range, std::size_t rows_max, RowSize size) {
     Rows rows;
-    std::size_t page = kFirstPageRows;
+    std::size_t page = size == RowSize::kSmall ? kPageRowsMax : kFirstPageRows;
     // Ends: each turn but the last brings rows, of a state that does not change.
     for (;;) {
         if (Result<void> time = CheckTime(); !time) co_return std::unexpected(time.error());
@@ -53,6 +53,30 @@ Async<Result<Rows>> Snapshot::Range(KeyRange range, std::size_t rows_max) {
                           kPageRowsMax);
         range.begin = rows.kvs.back().key() + '\0';
     }
+}
+
+Async<Result<std::vector<Rows>>> Snapshot::Ranges(std::vector<KeyRange> ranges,
+                                                  std::size_t rows_max) {
+    std::vector<Rows> all;
+    for (std::size_t begin = 0; begin < ranges.size(); begin += kGetsMax) {
+        if (Result<void> time = CheckTime(); !time) co_return std::unexpected(time.error());
+        const std::size_t end = std::min(ranges.size(), begin + kGetsMax);
+        pb::TxnRequest request;
+        for (std::size_t i = begin; i < end; ++i) {
+            *request.add_success() =
+                RangeOp(std::move(ranges[i]), static_cast<std::int64_t>(rows_max), revision_);
+        }
+        Result<pb::TxnResponse> found = co_await client_.Txn(std::move(request), Effect::kRead);
+        if (!found) co_return std::unexpected(std::move(found.error()));
+        NoteRevision(found->header().revision());
+        for (pb::ResponseOp& response : *found->mutable_responses()) {
+            pb::RangeResponse& range = *response.mutable_response_range();
+            Rows& rows = all.emplace_back();
+            for (pb::KeyValue& kv : *range.mutable_kvs()) rows.kvs.push_back(std::move(kv));
+            rows.more = range.more();
+        }
+    }
+    co_return all;
 }
 
 Async<Result<std::vector<std::optional<pb::KeyValue>>>> Snapshot::Get(

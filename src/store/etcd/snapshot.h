@@ -34,8 +34,11 @@ class Snapshot {
           deadline_(SteadyClock::now() + kReadTimeMax),
           revision_(client.pinned_revision()) {}
 
-    // The first `rows_max` of the range.
-    Async<Result<Rows>> Range(KeyRange range, std::size_t rows_max);
+    // The first `rows_max` of the range. Small rows may come at once.
+    enum class RowSize : std::uint8_t { kSmall, kAny };
+    Async<Result<Rows>> Range(KeyRange range, std::size_t rows_max, RowSize size = RowSize::kAny);
+    // The first `rows_max` of each, in their order.
+    Async<Result<std::vector<Rows>>> Ranges(std::vector<KeyRange> ranges, std::size_t rows_max);
     // One for each key, in their order.
     Async<Result<std::vector<std::optional<pb::KeyValue>>>> Get(std::vector<std::string> keys);
 

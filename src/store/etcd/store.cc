@@ -39,7 +39,7 @@ std::string NameOf(const EtcdOptions& options) {
     return text + " " + options.prefix;
 }
 
-class EtcdStore final : public CallStore<EtcdStore>, public CountsRoom {
+class EtcdStore final : public CallStore<EtcdStore>, public CountsRoom, public ReadsManyLogs {
   public:
     EtcdStore(EtcdOptions options, const Security& security, Schema schema);
     ~EtcdStore() override;
@@ -63,6 +63,14 @@ class EtcdStore final : public CallStore<EtcdStore>, public CountsRoom {
     void Leaders(Done<std::vector<LeaderRow>> done) override;
     void Commit(BatchPtr batch, Done<void> done) override;
     void DropPartition(Partition partition, Done<void> done) override;
+    void ReadLogs(Partition partition, std::vector<ExecutionId> executions,
+                  Done<std::vector<LogBeginning>> done) override {
+        Begin<std::vector<LogBeginning>>(
+            [this, partition, executions = std::move(executions)] {
+                return reader_.ReadLogs(partition, executions);
+            },
+            std::move(done));
+    }
 
     template <typename Part, typename T, typename Do>
     void Call(Part, Do work, Done<T> done) {
