@@ -89,10 +89,23 @@ Result<void> WriteDefinitions(const Imported& imported, const std::string& folde
     return {};
 }
 
+// As UTF-8. Editors and shells of Windows put a mark before it, or write UTF-16.
+Result<std::string> ReadText(const std::string& file) {
+    auto text = ReadGivenFile(file);
+    if (!text) return text;
+    if (text->starts_with("\xff\xfe") || text->starts_with("\xfe\xff")) {
+        return Fail(ErrorCode::kInvalid, file +
+                                             " is UTF-16, as PowerShell's > writes it; save it as "
+                                             "UTF-8 (mysqldump: --result-file)");
+    }
+    if (text->starts_with("\xef\xbb\xbf")) text->erase(0, 3);
+    return text;
+}
+
 using Importer = Imported (*)(const std::string& text, const ImportOptions& options);
 
 Result<int> Import(const ImportOptions& options, Importer importer) {
-    const auto text = ReadGivenFile(options.file);
+    const auto text = ReadText(options.file);
     if (!text) return std::unexpected(text.error());
     Imported imported = importer(*text, options);
     CheckImported(imported);

@@ -9,6 +9,14 @@
 namespace takt::internal {
 namespace {
 
+std::string UpperCase(std::string_view text) {
+    std::string upper;
+    for (const char c : text) {
+        upper += static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+    }
+    return upper;
+}
+
 class SqlScanner {
   public:
     explicit SqlScanner(std::string_view text) : text_(text) {}
@@ -33,11 +41,7 @@ class SqlScanner {
     // Whether the next word is this one, whatever its case; if so it is taken.
     bool TakeWord(std::string_view word) {
         SkipSpace();
-        const std::string_view next = text_.substr(at_, word.size());
-        const auto same = [](char a, char b) {
-            return std::toupper(static_cast<unsigned char>(a)) == b;
-        };
-        if (!std::ranges::equal(next, word, same)) return false;
+        if (UpperCase(text_.substr(at_, word.size())) != word) return false;
         if (at_ + word.size() < text_.size() && IsWordCharacter(text_[at_ + word.size()])) {
             return false;
         }
@@ -68,11 +72,10 @@ class SqlScanner {
         if (at_ < text_.size() && text_[at_] == '_') TakeName();
         SkipSpace();
         if (at_ < text_.size() && (text_[at_] == '\'' || text_[at_] == '"')) return TakeQuoted();
-        std::string word;
-        while (at_ < text_.size() && text_[at_] != ',' && text_[at_] != ')' && text_[at_] != ';') {
-            if (text_[at_] == '\n') ++line_;
-            word += text_[at_++];
-        }
+        // A number, or what the server is to work out: now().
+        const std::size_t begin = at_;
+        SkipItem();
+        std::string word(text_.substr(begin, at_ - begin));
         while (!word.empty() && std::isspace(static_cast<unsigned char>(word.back())))
             word.pop_back();
         return word;
@@ -179,7 +182,7 @@ class SqlReader {
   public:
     explicit SqlReader(std::string_view text) : scan_(text) {}
 
-    std::map<std::string, std::vector<SqlRow>> Read() {
+    SqlTables Read() {
         while (!scan_.AtEnd()) {
             if (scan_.TakeWord("CREATE") && scan_.TakeWord("TABLE")) {
                 Create();
@@ -188,14 +191,14 @@ class SqlReader {
             }
             scan_.SkipStatement();
         }
-        return std::move(rows_);
+        return std::move(tables_);
     }
 
   private:
     static bool IsKeyLine(const std::string& word) {
         static constexpr std::array<std::string_view, 7> kWords = {
             "PRIMARY", "KEY", "UNIQUE", "CONSTRAINT", "INDEX", "FULLTEXT", "FOREIGN"};
-        return std::ranges::find(kWords, word) != kWords.end();
+        return std::ranges::find(kWords, UpperCase(word)) != kWords.end();
     }
 
     void Create() {
@@ -226,28 +229,37 @@ class SqlReader {
             if (!scan_.Take(')')) return;
         }
         if (!scan_.TakeWord("VALUES")) return;
+        SqlTable& to = tables_[table];
         do {
-            if (!scan_.Take('(')) return;
+            const bool begins = scan_.Sees('(');
             SqlRow row{.line = scan_.line()};
+            const auto wrong = [&](const char* why) { to.mistakes.push_back({row.line, why}); };
+            if (!begins) return wrong("a row is expected here");
+            scan_.Take('(');
+            if (columns.empty()) {
+                return wrong(
+                    "these rows do not say what their columns are: dump them with the tables "
+                    "(without --no-create-info) or with --complete-insert");
+            }
             std::size_t at = 0;
             do {
                 auto value = scan_.TakeValue();
                 if (value && at < columns.size()) row.values[columns[at]] = std::move(*value);
                 ++at;
             } while (scan_.Take(','));
-            if (!scan_.Take(')')) return;
-            rows_[table].push_back(std::move(row));
+            if (!scan_.Take(')')) return wrong("the dump ends, or was cut, in the middle of a row");
+            to.rows.push_back(std::move(row));
         } while (scan_.Take(','));
     }
 
     SqlScanner scan_;
     std::map<std::string, std::vector<std::string>> columns_;  // By table.
-    std::map<std::string, std::vector<SqlRow>> rows_;
+    SqlTables tables_;
 };
 
 }  // namespace
 
-std::map<std::string, std::vector<SqlRow>> ReadSqlRows(const std::string& text) {
+SqlTables ReadSqlRows(const std::string& text) {
     return SqlReader(text).Read();
 }
 

@@ -13,7 +13,18 @@ struct SqlRow {
     std::map<std::string, std::string> values;  // By column; those that are NULL are left out.
 };
 
-// By table, its name without that of a database.
-std::map<std::string, std::vector<SqlRow>> ReadSqlRows(const std::string& text);
+struct SqlMistake {
+    int line = 0;
+    std::string detail;
+};
+
+struct SqlTable {
+    std::vector<SqlRow> rows;
+    std::vector<SqlMistake> mistakes;  // Rows that could not be read, and those behind them.
+};
+
+// By its name, without that of a database.
+using SqlTables = std::map<std::string, SqlTable>;
+SqlTables ReadSqlRows(const std::string& text);
 
 }  // namespace takt::internal

@@ -285,6 +285,7 @@ Imported ImportXxlJobs(const std::string& text, const XxlJobOptions& options) {
     const XxlTables tables = ReadXxlTables(text, imported);
     if (tables.jobs.empty() && imported.notes.empty()) {
         imported.Note(1, Grade::kLeft, std::string("there are no rows of ") + kXxlJobTable);
+        imported.unreadable = true;
     }
     XxlReader(tables, options, imported).Read();
     const bool cron = std::ranges::any_of(imported.definitions, [](const std::string& definition) {

@@ -94,11 +94,17 @@ XxlTables TablesOfJson(const std::string& text, Imported& to) {
     return tables;
 }
 
-XxlTables TablesOfSql(const std::string& text) {
+XxlTables TablesOfSql(const std::string& text, Imported& to) {
     XxlTables tables;
-    auto rows = ReadSqlRows(text);
-    tables.jobs = std::move(rows[kXxlJobTable]);
-    for (SqlRow& row : rows[kGroupTable]) tables.groups[row.values["id"]] = GroupName(row);
+    SqlTables read = ReadSqlRows(text);
+    for (const char* name : {kXxlJobTable, kGroupTable}) {
+        for (const SqlMistake& mistake : read[name].mistakes) {
+            to.Note(mistake.line, Grade::kLeft, std::string(name) + ": " + mistake.detail);
+            to.unreadable = true;
+        }
+    }
+    tables.jobs = std::move(read[kXxlJobTable].rows);
+    for (SqlRow& row : read[kGroupTable].rows) tables.groups[row.values["id"]] = GroupName(row);
     return tables;
 }
 
@@ -110,7 +116,7 @@ bool LooksLikeJson(const std::string& text) {
 }  // namespace
 
 XxlTables ReadXxlTables(const std::string& text, Imported& to) {
-    return LooksLikeJson(text) ? TablesOfJson(text, to) : TablesOfSql(text);
+    return LooksLikeJson(text) ? TablesOfJson(text, to) : TablesOfSql(text, to);
 }
 
 }  // namespace takt::internal

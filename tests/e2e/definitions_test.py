@@ -322,6 +322,13 @@ class DefinitionsTest(TaktTest):
         self.assertTrue((pathlib.Path(self.folder) / "cron" / "y.yaml").exists())
         self.refused(2, "import", "crontab", "/nowhere/crontab")
 
+    def test_files_of_windows_are_read_or_refused(self):
+        crontab = pathlib.Path(self.folder) / "crontab"
+        crontab.write_bytes("@daily x\r\n".encode("utf-8-sig"))
+        self.assertIn("id: x", self.takt("import", "crontab", str(crontab)))
+        crontab.write_bytes("@daily x\r\n".encode("utf-16"))
+        self.assertIn("is UTF-16", self.refused(2, "import", "crontab", str(crontab)))
+
     def test_a_directory_is_no_file(self):
         for command in (("import", "crontab"), ("import", "xxl-job"), ("tasks", "create", "-f")):
             with self.subTest(command=command):
