@@ -63,6 +63,7 @@ const scenarios = {
     await until(() => running === 3, "three run");
     const row = await client.call("PUT", "workers/js-capacity/capacity", { capacity: 5 });
     assert.deepEqual([row.capacity, row.capacity_own, row.capacity_set], [5, 3, 5]);
+    assert.equal(row.version, "0.1.0");
     await until(() => running === 5 && worker.capacity === 5, "five run, and the worker is told");
     await client.call("PUT", "workers/js-capacity/capacity", { capacity: null });
     await until(() => worker.capacity === 3, "its own counts again");

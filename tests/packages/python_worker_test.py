@@ -176,6 +176,7 @@ class PythonWorkerTest(ClusterTest):
             until(lambda: len(running) == 3, "three run")
             row = client.call("PUT", "workers/py-capacity/capacity", {"capacity": 5})
             self.assertEqual((row["capacity"], row["capacity_own"], row["capacity_set"]), (5, 3, 5))
+            self.assertEqual(row["version"], takt.__version__)
             until(lambda: len(running) == 5, "five run")
             until(lambda: worker.capacity == 5, "the worker is told")
             client.call("PUT", "workers/py-capacity/capacity", {"capacity": None})

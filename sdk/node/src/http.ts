@@ -5,6 +5,7 @@ import https from "node:https";
 import { setTimeout as sleep } from "node:timers/promises";
 
 import { Invalid, Stopped, TaktError, Unavailable, UnknownOutcome, errorOf } from "./errors.js";
+import { VERSION } from "./version.js";
 
 const PAUSE_MIN = 50; // Milliseconds between two rounds over all servers.
 const PAUSE_MAX = 1000;
@@ -63,7 +64,7 @@ export class Transport {
     readonly patience: number,
   ) {
     this.#servers = servers;
-    this.#headers = { Accept: "application/json", "User-Agent": "takt-node/0.1.0" };
+    this.#headers = { Accept: "application/json", "User-Agent": `takt-node/${VERSION}` };
     if (token) this.#headers.Authorization = `Bearer ${token}`;
     const tls = caFile ? { ca: readFileSync(caFile) } : {};
     this.#agents = { http: new http.Agent({ keepAlive: true }), https: new https.Agent({ keepAlive: true, ...tls }) };

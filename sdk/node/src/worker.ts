@@ -11,6 +11,7 @@ import { Outbox } from "./outbox.js";
 import { Servers, pauseBefore } from "./servers.js";
 import { Session, SessionEnd } from "./session.js";
 import { Task } from "./task.js";
+import { VERSION } from "./version.js";
 import { Handler, WorkerEvent, WorkerOptions, checkedCapacity, checkedId } from "./worker_options.js";
 import { acceptsZstd } from "./zstd.js";
 
@@ -220,7 +221,7 @@ export class Worker {
       capacity: this.#capacity,
       weight: options.weight ?? 1,
       group: options.group ?? "",
-      version: options.version ?? "",
+      version: options.version || VERSION,
       namespace: options.namespace ?? "",
       namespace_id: this.#namespaceId,
       epoch_seen: String(this.#epoch),

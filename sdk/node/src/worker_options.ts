@@ -17,6 +17,7 @@ export interface WorkerOptions {
   labels?: Record<string, string>;
   group?: string;
   weight?: number;
+  /** Of your program, for `takt workers`; unless given that of this package. */
   version?: string;
   token?: string;
   namespace?: string;

@@ -1,4 +1,5 @@
 """Client and worker for the Takt task scheduler, synchronous and asyncio."""
+from ._version import VERSION
 from .aio import AsyncClient, AsyncLock
 from .client import Client
 from .errors import (AccessDenied, Conflict, Exhausted, ExecutionFailed, Failure, Invalid, LockBusy, LockLost,
@@ -8,7 +9,7 @@ from .models import Execution, ExecutionError, Page, RateLimit, RetryPolicy, Sha
 from .task import Task, TaskLock
 from .worker import AsyncWorker, Worker
 
-__version__ = "0.1.0"
+__version__ = VERSION
 __all__ = [
     "AccessDenied", "AsyncClient", "AsyncLock", "AsyncWorker", "Client", "Conflict", "Execution", "ExecutionError",
     "ExecutionFailed", "Exhausted", "Failure", "Invalid", "Lock", "LockBusy", "LockLost", "NotFound", "Page",

@@ -16,6 +16,7 @@ import urllib.parse
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ._version import VERSION
 from .errors import Invalid, Stopped, TaktError, Unavailable, UnknownOutcome, of_problem
 
 CONNECTIONS_KEPT = 8  # To each server; more are made while they are needed.
@@ -53,7 +54,7 @@ class Transport:
         self.namespace = namespace
         self.timeout = timeout
         self.patience = patience
-        self.headers = {"Accept": "application/json", "User-Agent": "takt-python/0.1.0"}
+        self.headers = {"Accept": "application/json", "User-Agent": f"takt-python/{VERSION}"}
         if token:
             self.headers["Authorization"] = f"Bearer {token}"
         self.tls = (ssl.create_default_context(cafile=ca_file)

@@ -18,6 +18,7 @@ from ._core import Core
 from ._held import Held, failure, failure_of, success
 from ._http import read_servers
 from ._options import Options
+from ._version import VERSION
 from .errors import Conflict, Invalid, Stopped, WaitTimeout
 from .models import Duration, seconds
 from .task import Task
@@ -53,8 +54,9 @@ class WorkerBase:
                  namespace: str | None = None, ca_file: str | None = None, drain_timeout: Duration = 60.0,
                  stop_grace: Duration = 3.0, on_event: Callable[[str, str], None] | None = None) -> None:
         """`on_event` is told `attached`, `disconnected`, `draining` and `stopped`, with a detail, on the network
-        thread. `drain_timeout` is how long stop waits for what runs, `stop_grace` how long a handler that was
-        asked to stop may take; then it is left alone."""
+        thread. `version` is of your program, for `takt workers`; unless given, of this package. `drain_timeout` is
+        how long stop waits for what runs, `stop_grace` how long a handler that was asked to stop may take; then
+        it is left alone."""
         check_capacity(concurrency, "concurrency")
         if id is not None and not ID.fullmatch(id):
             raise Invalid(f"id: '{id}' is not 1 to 64 of A-Z a-z 0-9 . _ ~ -", code="invalid", field="id")
@@ -63,7 +65,8 @@ class WorkerBase:
         self._fallback: Handler | None = None
         self._options = Options(
             servers=read_servers(servers), id=self.id, name=name or self.id, types=[], queues=list(queues),
-            labels=dict(labels or {}), capacity=concurrency, weight=weight, group=group, version=version,
+            labels=dict(labels or {}), capacity=concurrency, weight=weight, group=group,
+            version=version or VERSION,
             token=token or os.environ.get("TAKT_TOKEN"), namespace=namespace or os.environ.get("TAKT_NAMESPACE"),
             ca_file=ca_file, stop_grace=seconds(stop_grace, "stop_grace"),
             drain_timeout=seconds(drain_timeout, "drain_timeout"), on_event=on_event, begin=self._begin)
