@@ -28,6 +28,7 @@ struct DoctorOptions {
 constexpr double kSlowStoreMs = 50, kTooSlowStoreMs = 500;
 constexpr double kSkewMs = 1'000, kTooMuchSkewMs = 10'000;
 constexpr int kProbes = 5;
+constexpr const char* kSeeToTheStore = "see to the store; docs/operating.md, \"The store is away\"";
 
 double MillisecondsSince(Steady begin) {
     return std::chrono::duration<double, std::milli>(SteadyClock::now() - begin).count();
@@ -51,7 +52,7 @@ void CheckTheStore(Client& client, const boost::json::value& status, Checkup& ch
     const std::string trouble = store ? Member(*store, "trouble") : "";
     if (!trouble.empty() || !store || Member(*store, "reachable") != "true") {
         checkup.Bad("store", name + ": " + (trouble.empty() ? "cannot be reached" : trouble),
-                    "see to the store; docs/operating.md, \"The store is away\"");
+                    kSeeToTheStore);
         return;
     }
     // Readiness asks the store one thing, health asks it nothing.
@@ -179,7 +180,13 @@ Result<int> Doctor(Client& client, const DoctorOptions& options) {
     const auto resolved = InContext(options.client);
     if (!resolved) return std::unexpected(resolved.error());
     const auto status = client.Get("/api/v1/scheduler/status");
-    if (!status) return std::unexpected(status.error());
+    if (!status) {
+        // A scheduler that lives and cannot tell who leads: its store does not answer.
+        const bool away = status.error().code == ErrorCode::kUnavailable && client.Get("/healthz");
+        if (!away) return std::unexpected(status.error());
+        checkup.Bad("store", status.error().detail, kSeeToTheStore);
+        return checkup.Print(options.client.json);
+    }
     CheckTheStore(client, status->value, checkup);
     CheckCommits(client, checkup);
     CheckClocks(*resolved, status->value, checkup);

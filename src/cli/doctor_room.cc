@@ -105,8 +105,9 @@ void CheckQuota(Checkup& checkup, const std::string& space, const char* name, do
                 double used) {
     if (most <= 0 || used < kQuotaWarning * most) return;
     const std::string said = fmt::format("{}: {} is {:.0f} of {:.0f}", space, name, used, most);
-    const std::string next =
-        fmt::format("more workers, or takt namespaces change {} --quota {}=N", space, name);
+    const std::string next = fmt::format(
+        "{}, or takt namespaces change {} --quota {}=N",
+        name == std::string_view("workers") ? "fewer workers" : "more workers", space, name);
     used < most ? checkup.Warn("quotas", said, next) : checkup.Bad("quotas", said, next);
 }
 

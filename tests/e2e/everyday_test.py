@@ -1,4 +1,5 @@
 """What operators type all day: describe, events, watching, formats, contexts, a check-up."""
+import datetime
 import http.server
 import json
 import os
@@ -298,6 +299,22 @@ server.serve_forever()
         self.assertIn("signed in as ada", login.text())
 
 
+class LateScheduler(http.server.BaseHTTPRequestHandler):
+    """As a scheduler answers whose clock is a minute behind."""
+
+    def do_GET(self):
+        now = datetime.datetime.now(datetime.timezone.utc) - datetime.timedelta(minutes=1)
+        body = json.dumps({"now": now.isoformat(timespec="milliseconds").replace("+00:00", "Z")}).encode()
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_):
+        pass
+
+
 class Checkups(TaktTest):
     def doctor(self, code):
         ended = self.run_takt("doctor", "-o", "json")
@@ -328,6 +345,52 @@ class Checkups(TaktTest):
     def test_doctor_on_redis(self):
         self.use_redis()
         self.look_over("maxmemory is not set")
+
+    def test_doctor_notices_a_store_that_is_away(self):
+        self.use_redis()
+        self.serve(*QUICK)
+        redis = self.processes[0]
+        redis.signal(signal.SIGSTOP)
+        try:
+            away = until(lambda: self.run_takt("doctor", "-o", "json").stdout or None, "doctor tells something")
+            found = json.loads(away)
+            self.assertFalse(found["ok"])
+            [store] = [one for one in found["checks"] if one["check"] == "store"]
+            self.assertEqual(store["status"], "bad")
+            self.assertIn("redis", store["message"])
+        finally:
+            redis.signal(signal.SIGCONT)
+
+    def test_doctor_notices_a_scheduler_of_another_version_and_another_time(self):
+        self.use_redis()
+        self.serve("--with-worker", "--demo", *QUICK)
+        other = http.server.ThreadingHTTPServer(("127.0.0.1", 0), LateScheduler)
+        threading.Thread(target=other.serve_forever, daemon=True).start()
+        self.addCleanup(other.server_close)
+        self.addCleanup(other.shutdown)
+        for command in (("SADD", "{takt}:nodes", "late"),
+                        ("HSET", "{takt}:node:late", "address", f"http://127.0.0.1:{other.server_port}", "version",
+                         "0.0.9", "started_at", "0", "layout", "4", "namespaces", "")):
+            subprocess.run(["redis-cli", "-u", self.store_url, *command], check=True, capture_output=True)
+        ill = self.doctor(1)
+        self.assertRegex(ill["clocks", "bad"]["message"], r"^(59|60)\.\d s apart, late's furthest")
+        self.assertIn("0.0.9", ill["versions", "warn"]["message"])
+
+    def test_doctor_notices_quotas_that_are_used_up(self):
+        self.serve("--with-worker", "--demo", *QUICK)
+        until(lambda: self.takt_json("workers")["items"], "the worker is attached")
+        self.takt("namespaces", "change", "default", "--quota", "workers=1", "--quota", "executions_waiting=6")
+        for _ in range(5):
+            self.takt("submit", "echo", "--delay", "1h")
+
+        def quotas():
+            lines = json.loads(self.run_takt("doctor", "-o", "json").stdout)["checks"]
+            found = {(one["status"], one["message"]): one["next"] for one in lines if one["check"] == "quotas"}
+            return found if len(found) == 2 else None
+
+        found = until(quotas, "both quotas are told of")
+        self.assertIn("fewer workers", found["bad", "default: workers is 1 of 1"])
+        self.assertIn("more workers", found["warn", "default: executions_waiting is 5 of 6"])
 
     def check_sign_in(self):
         key = pathlib.Path(self.folder) / "key"
