@@ -34,10 +34,9 @@ constexpr std::size_t kFaultsMax = 1'000;
 // A set that is gone has lost all its entries, and all are mended before rows can be judged.
 constexpr std::size_t kIndexFaultsMax = 100'000;
 
-// With a scheduler at work, what it moves meanwhile may look like a fault: those that are found are looked
-// for a second time, and named if they are still there. Of a partition whose indexes
-// are wrong only these are named: what is read by them cannot be trusted, so check again once they are
-// mended.
+// With a scheduler at work, what it moves meanwhile may look like a fault: those that are found are
+// looked for a second time, and named if they are still there. Of a partition whose indexes are wrong
+// only these are named: what is read by them cannot be trusted, so check again once they are mended.
 Result<StoreFaults> CheckStore(Store& store, const TransferProgress& progress);
 
 // Keeps schedulers out, checks, and commits what the remedies of the faults say. Those that were found

@@ -1,0 +1,159 @@
+"""A check-up: takt doctor sees what is not well, takt serve --check what would not be."""
+import datetime
+import http.server
+import json
+import pathlib
+import signal
+import subprocess
+import threading
+import unittest
+
+from harness import QUICK, TaktTest, until
+
+
+class LateScheduler(http.server.BaseHTTPRequestHandler):
+    """As a scheduler answers whose clock is a minute behind."""
+
+    def do_GET(self):
+        now = datetime.datetime.now(datetime.timezone.utc) - datetime.timedelta(minutes=1)
+        body = json.dumps({"now": now.isoformat(timespec="milliseconds").replace("+00:00", "Z")}).encode()
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_):
+        pass
+
+
+class Checkups(TaktTest):
+    def doctor(self, code):
+        ended = self.run_takt("doctor", "-o", "json")
+        self.assertEqual(ended.returncode, code, ended.stdout + ended.stderr)
+        found = json.loads(ended.stdout)
+        self.assertEqual(found["ok"], code == 0)
+        return {(one["check"], one["status"]): one for one in found["checks"]}
+
+    def look_over(self, bound):
+        self.serve("--with-worker", "--demo", *QUICK)
+        until(lambda: self.takt_json("workers")["items"], "the worker is attached")
+        well = self.doctor(0)
+        for check in ("store", "clocks", "versions", "leaders", "workers", "queues", "tasks", "quotas", "room"):
+            self.assertIn((check, "ok"), well)
+        self.assertRegex(well["room", "ok"]["message"], r"^[\d.]+ [KM]iB.* \(" + bound + r"\), kept 7d; too few executions")
+        self.assertIn("bound", self.takt_json("status")["store"]["room"])
+        self.takt("submit", "echo", "--queue", "far", "--label", "zone=moon")
+        self.takt("submit", "strange", "--cron", "0 3 * * *", "--id", "lonely")
+        ill = self.doctor(1)
+        self.assertIn("zone=moon", ill["queues", "bad"]["message"])
+        self.assertIn("'strange'", ill["tasks", "warn"]["message"])
+        self.assertIn("takt describe task lonely", ill["tasks", "warn"]["next"])
+        self.assertIn("bad", self.run_takt("doctor").stdout)
+
+    def test_doctor_on_an_embedded_store(self):
+        self.look_over("the disk")
+
+    def test_doctor_on_redis(self):
+        self.use_redis()
+        self.look_over("maxmemory is not set")
+
+    def test_doctor_notices_a_store_that_is_away(self):
+        self.use_redis()
+        self.serve(*QUICK)
+        redis = self.processes[0]
+        redis.signal(signal.SIGSTOP)
+        try:
+            away = until(lambda: self.run_takt("doctor", "-o", "json").stdout or None, "doctor tells something")
+            found = json.loads(away)
+            self.assertFalse(found["ok"])
+            [store] = [one for one in found["checks"] if one["check"] == "store"]
+            self.assertEqual(store["status"], "bad")
+            self.assertIn("redis", store["message"])
+        finally:
+            redis.signal(signal.SIGCONT)
+
+    def test_doctor_notices_a_scheduler_of_another_version_and_another_time(self):
+        self.use_redis()
+        self.serve("--with-worker", "--demo", *QUICK)
+        other = http.server.ThreadingHTTPServer(("127.0.0.1", 0), LateScheduler)
+        threading.Thread(target=other.serve_forever, daemon=True).start()
+        self.addCleanup(other.server_close)
+        self.addCleanup(other.shutdown)
+        for command in (("SADD", "{takt}:nodes", "late"),
+                        ("HSET", "{takt}:node:late", "address", f"http://127.0.0.1:{other.server_port}", "version",
+                         "0.0.9", "started_at", "0", "layout", "4", "namespaces", "")):
+            subprocess.run(["redis-cli", "-u", self.store_url, *command], check=True, capture_output=True)
+        ill = self.doctor(1)
+        self.assertRegex(ill["clocks", "bad"]["message"], r"^(59|60)\.\d s apart, late's furthest")
+        self.assertIn("0.0.9", ill["versions", "warn"]["message"])
+
+    def test_doctor_notices_quotas_that_are_used_up(self):
+        self.serve("--with-worker", "--demo", *QUICK)
+        until(lambda: self.takt_json("workers")["items"], "the worker is attached")
+        self.takt("namespaces", "change", "default", "--quota", "workers=1", "--quota", "executions_waiting=6")
+        for _ in range(5):
+            self.takt("submit", "echo", "--delay", "1h")
+
+        def quotas():
+            lines = json.loads(self.run_takt("doctor", "-o", "json").stdout)["checks"]
+            found = {(one["status"], one["message"]): one["next"] for one in lines if one["check"] == "quotas"}
+            return found if len(found) == 2 else None
+
+        found = until(quotas, "both quotas are told of")
+        self.assertIn("fewer workers", found["bad", "default: workers is 1 of 1"])
+        self.assertIn("more workers", found["warn", "default: executions_waiting is 5 of 6"])
+
+    def check_sign_in(self):
+        key = pathlib.Path(self.folder) / "key"
+        key.write_text("0123456789abcdef" * 4 + "\n")
+
+        def check(*more):
+            ended = self.run_takt(
+                "serve", "--check", "--store", self.store_url, "--listen", "0.0.0.0:0",
+                "--set", "signin.issuer=https://id.example.org", "--set", "signin.client_id=takt",
+                "--set", f"signin.session_key_file={key}",
+                "--set", "signin.roles=[{group: ops, role: admin}]", *more)
+            return ended.returncode, ended.stdout
+
+        # People sign in: no token is needed to listen for everybody.
+        code, said = check()
+        self.assertEqual(code, 0, said)
+        self.assertRegex(said, r"ok +sign-in")
+        code, said = check("--set", "signin.client_secret_file=/nowhere")
+        self.assertEqual(code, 1, said)
+        self.assertRegex(said, r"bad +sign-in .*client_secret_file")
+        key.write_text("short\n")
+        code, said = check()
+        self.assertEqual(code, 1, said)
+        self.assertRegex(said, r"bad +sign-in .*32 bytes")
+        self.assertRegex(said, r"ok +store")
+
+    def test_serve_says_all_mistakes_at_once(self):
+        file = pathlib.Path(self.folder) / "takt.yaml"
+        file.write_text("server:\n  lisen: 1\nscheduler:\n  timeout: soon\n")
+        ended = self.run_takt("serve", "--check", "--config", str(file))
+        self.assertEqual(ended.returncode, 2)
+        self.assertIn("server.lisen", ended.stdout)
+        self.assertIn("scheduler.timeout", ended.stdout)
+        ended = self.run_takt("serve", "--check", "--store", "redis://127.0.0.1:1", "--set",
+                              "server.tls_cert=/nowhere.pem", "--set", "server.tls_key=/nowhere.key",
+                              "--listen", "127.0.0.1:0")
+        self.assertEqual(ended.returncode, 1)
+        self.assertRegex(ended.stdout, r"bad +store")
+        self.assertRegex(ended.stdout, r"bad +address .*/nowhere")
+        self.assertFalse(pathlib.Path(self.store).exists())
+        self.assertEqual(self.run_takt("serve", "--check", "--store", self.store_url, "--listen",
+                                       "127.0.0.1:0").returncode, 0)
+        self.check_sign_in()
+        # Before a restart: the scheduler that runs has port and directory.
+        self.serve(*QUICK)
+        ended = self.run_takt("serve", "--check", "--store", self.store_url, "--listen",
+                              f"127.0.0.1:{self.port()}")
+        self.assertEqual(ended.returncode, 0, ended.stdout)
+        self.assertRegex(ended.stdout, r"warn +store .*another process")
+        self.assertRegex(ended.stdout, r"warn +address")
+
+
+if __name__ == "__main__":
+    unittest.main()
