@@ -18,6 +18,7 @@ namespace asio = boost::asio;
 // The header that whoever was refused may look at; empty if it is none of the request's.
 std::string HeaderAtFault(int status) {
     if (status == 401 || status == 403) return "Authorization";
+    if (status == 404) return ":path";
     return status == 429 ? "Retry-After" : "";
 }
 

@@ -37,6 +37,13 @@ std::string_view AdviceOn(const Error& error) {
     return error.field == "Retry-After" ? kTooManyAdvice : std::string_view();
 }
 
+// A namespace may still be made: that is looked for as often as for a scheduler.
+std::string NotThere(const Error& error, const std::string& space) {
+    if (error.field != ":path" || space.empty()) return {};
+    return ": there is no namespace '" + space +
+           "' (--namespace, worker.namespace, or WorkerOptions::name_space)";
+}
+
 // Bytes that the scheduler does not read; far more than one frame.
 constexpr std::size_t kQueueBytesMax = 64 << 20;
 
@@ -124,7 +131,7 @@ void Connector::Try() {
         ++failures_;
         const std::string_view advice = AdviceOn(error);
         patient_ = !advice.empty();
-        events_.on_failed(error.detail + std::string(advice));
+        events_.on_failed(error.detail + std::string(advice) + NotThere(error, options_.space));
         FindServers();
         TryLater();
     });

@@ -8,12 +8,19 @@
 namespace takt::internal {
 namespace {
 
-// As the scheduler checks them; see model/worker.h, which this side does not otherwise need.
+// As the scheduler checks them; see model/worker.h and model/namespace.h, which this side does not
+// otherwise need.
 constexpr std::uint32_t kCapacityMax = 100'000;
 constexpr std::uint32_t kWeightMax = 1'000;
 
 std::unexpected<Error> Invalid(const char* field, std::string detail) {
     return Fail(ErrorCode::kInvalid, std::string(field) + " " + std::move(detail), field);
+}
+
+bool IsSpaceName(std::string_view name) {
+    const auto plain = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); };
+    return name.size() <= 63 && plain(name.front()) &&
+           std::ranges::all_of(name, [&](char c) { return plain(c) || c == '-'; });
 }
 
 bool IsServerUrl(std::string_view url) {
@@ -38,6 +45,10 @@ Result<void> CheckWorkerOptions(const WorkerOptions& options) {
         if (!IsServerUrl(server)) {
             return Invalid("servers", "must be http:// or https:// URLs, not '" + server + "'");
         }
+    }
+    if (!options.space.empty() && !IsSpaceName(options.space)) {
+        return Invalid("namespace", "must be 1 to 63 of a-z 0-9 -, not beginning with -, not '" +
+                                        options.space + "'");
     }
     if (!options.id.empty() && !IsValidId(options.id)) {
         return Invalid("id", "must be 1 to 64 characters of A-Z a-z 0-9 . _ ~ -");

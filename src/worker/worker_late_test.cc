@@ -155,6 +155,28 @@ TEST_P(RefusedTokenTest, AWorkerWithoutTheRightTokenSaysSoAndSlowsDown) {
 }
 INSTANTIATE_TEST_SUITE_P(Status, RefusedTokenTest, testing::Values(401, 403, 429));
 
+// A name was mistyped, or the namespace is made after its workers are started.
+TEST_F(FakeSchedulerTest, AWorkerOfANamespaceThatIsNotThereSaysSo) {
+    refusal_ = 404;
+    Start(Noop(), {.space = "billing"});
+    const Steady until = SteadyClock::now() + kPatience;
+    while (!worker_->status().trouble.contains("404") && SteadyClock::now() < until) {
+        std::this_thread::yield();
+    }
+    EXPECT_THAT(worker_->status().trouble, HasSubstr("there is no namespace 'billing'"));
+}
+
+TEST(WorkerOptionsTest, ANameThatNoNamespaceCanHaveIsRefused) {
+    WorkerOptions options{.servers = {"http://127.0.0.1:8080"}, .space = "billing-2"};
+    EXPECT_TRUE(CheckWorkerOptions(options));
+    for (const std::string name : {"Bad Name", "-billing", "a/b"}) {
+        options.space = name;
+        const auto fine = CheckWorkerOptions(options);
+        ASSERT_FALSE(fine) << name;
+        EXPECT_EQ(fine.error().field, "namespace");
+    }
+}
+
 // The scheduler was away when a task ended: the next one learns how long ago that was.
 TEST_F(FakeSchedulerTest, AResultThatHadToWaitSaysForHowLong) {
     Start(Noop());
