@@ -18,11 +18,17 @@
 
 namespace takt::internal {
 
-struct TermCall {};    // Acquire, Resign.
-struct LeaseCall {};   // Announce, Leaders: what keeps a lead.
-struct NodesCall {};   // Nodes.
-struct LoadCall {};    // Load, FindExecutions: the leader waits for these.
-struct ReaderCall {};  // All other reads.
+struct TermCall {};   // Acquire, Resign.
+struct LeaseCall {};  // Announce, Leaders: what keeps a lead.
+struct NodesCall {};  // Nodes.
+// Load, FindExecutions: the leader waits for these.
+struct LoadCall {
+    Partition partition;
+};
+// All other reads.
+struct ReaderCall {
+    Partition partition;
+};
 
 template <typename Backend>
 class CallStore : public Store {
@@ -44,40 +50,49 @@ class CallStore : public Store {
     }
     void Load(Partition partition, const std::string& cursor, Done<LoadPage> done) override {
         Pass(
-            LoadCall{}, [partition, cursor](auto& to) { return to.Load(partition, cursor); }, done);
+            LoadCall{partition},
+            [partition, cursor](auto& to) { return to.Load(partition, cursor); }, done);
     }
     void FindExecutions(Partition partition, std::vector<ExecutionId> ids,
                         Done<std::vector<std::optional<Execution>>> done) override {
         Pass(
-            LoadCall{},
+            LoadCall{partition},
             [partition, ids = std::move(ids)](auto& to) {
                 return to.FindExecutions(partition, ids);
             },
             done);
     }
     void ListExecutions(const ExecutionFilter& filter, Done<std::vector<Execution>> done) override {
-        Pass(ReaderCall{}, [filter](auto& to) { return to.ListExecutions(filter); }, done);
+        Pass(
+            ReaderCall{filter.partition}, [filter](auto& to) { return to.ListExecutions(filter); },
+            done);
     }
     void FindTask(Partition partition, const TaskId& id, Done<TaskRow> done) override {
-        Pass(ReaderCall{}, [partition, id](auto& to) { return to.FindTask(partition, id); }, done);
+        Pass(
+            ReaderCall{partition}, [partition, id](auto& to) { return to.FindTask(partition, id); },
+            done);
     }
     void ListTasks(const TaskFilter& filter, Done<std::vector<TaskRow>> done) override {
-        Pass(ReaderCall{}, [filter](auto& to) { return to.ListTasks(filter); }, done);
+        Pass(
+            ReaderCall{filter.partition}, [filter](auto& to) { return to.ListTasks(filter); },
+            done);
     }
     void ListWorkers(Partition partition, Done<std::vector<Worker>> done) override {
-        Pass(ReaderCall{}, [partition](auto& to) { return to.ListWorkers(partition); }, done);
+        Pass(
+            ReaderCall{partition}, [partition](auto& to) { return to.ListWorkers(partition); },
+            done);
     }
     void ListSettings(Partition partition, const Text& key_prefix,
                       Done<std::vector<SettingPut>> done) override {
         Pass(
-            ReaderCall{},
+            ReaderCall{partition},
             [partition, key_prefix](auto& to) { return to.ListSettings(partition, key_prefix); },
             done);
     }
     void ReadLog(Partition partition, const ExecutionId& execution, Serial after, std::size_t limit,
                  Done<std::vector<LogChunk>> done) override {
         Pass(
-            ReaderCall{},
+            ReaderCall{partition},
             [partition, execution, after, limit](auto& to) {
                 return to.ReadLog(partition, execution, after, limit);
             },
@@ -86,14 +101,14 @@ class CallStore : public Store {
     void ReadEvents(Partition partition, Serial after, std::size_t limit,
                     Done<std::vector<Event>> done) override {
         Pass(
-            ReaderCall{},
+            ReaderCall{partition},
             [partition, after, limit](auto& to) { return to.ReadEvents(partition, after, limit); },
             done);
     }
     void ReadAudit(Partition partition, Serial before, std::size_t limit,
                    Done<std::vector<AuditRow>> done) override {
         Pass(
-            ReaderCall{},
+            ReaderCall{partition},
             [partition, before, limit](auto& to) { return to.ReadAudit(partition, before, limit); },
             done);
     }

@@ -12,6 +12,7 @@
 #include "store/embedded/writer.h"
 #include "store/operation_queue.h"
 #include "store/refusals.h"
+#include "store/turn_queue.h"
 
 namespace takt::internal {
 namespace embedded {
@@ -36,7 +37,7 @@ class EmbeddedStore final : public CallStore<EmbeddedStore>, public CountsRoom {
         leases_ = std::make_unique<Leases>(*writer_, options.clock, std::move(terms));
         for (const auto& reader : readers_) {
             // The first is the leader's: a list over years of history must not keep it waiting.
-            OperationQueue<Reader>& queue = reader == readers_.front() ? leader_reads_ : reads_;
+            TurnQueue<Reader>& queue = reader == readers_.front() ? leader_reads_ : reads_;
             threads_.emplace_back([&queue, reader = reader.get()] {
                 while (auto operation = queue.Pop()) (*operation)(reader, nullptr);
             });
@@ -95,20 +96,22 @@ class EmbeddedStore final : public CallStore<EmbeddedStore>, public CountsRoom {
     }
 
     template <typename T, typename Work>
-    void Call(LoadCall, Work work, Done<T> done) {
-        leader_reads_.Push(MakeOperation<Reader, T>(
-            [this, work = std::move(work)](Reader& reader) { return Guard<T>(work, reader); },
-            std::move(done)));
+    void Call(LoadCall call, Work work, Done<T> done) {
+        leader_reads_.Push(call.partition, MakeOperation<Reader, T>(
+                                               [this, work = std::move(work)](Reader& reader) {
+                                                   return Guard<T>(work, reader);
+                                               },
+                                               std::move(done)));
     }
 
     template <typename T, typename Work>
-    void Call(ReaderCall, Work work, Done<T> done) {
-        reads_.Push(MakeOperation<Reader, T>(
-            [this, work = std::move(work)](Reader& reader) {
-                reader.SetDeadline(SteadyClock::now() + read_deadline_);
-                return Guard<T>(work, reader);
-            },
-            std::move(done)));
+    void Call(ReaderCall call, Work work, Done<T> done) {
+        reads_.Push(call.partition, MakeOperation<Reader, T>(
+                                        [this, work = std::move(work)](Reader& reader) {
+                                            reader.SetDeadline(SteadyClock::now() + read_deadline_);
+                                            return Guard<T>(work, reader);
+                                        },
+                                        std::move(done)));
     }
 
   private:
@@ -134,8 +137,8 @@ class EmbeddedStore final : public CallStore<EmbeddedStore>, public CountsRoom {
     std::vector<std::unique_ptr<Reader>> readers_;
     std::unique_ptr<Leases> leases_;  // What the writer does last may be theirs.
     std::unique_ptr<Writer> writer_;
-    OperationQueue<Reader> leader_reads_;
-    OperationQueue<Reader> reads_;
+    TurnQueue<Reader> leader_reads_;
+    TurnQueue<Reader> reads_;
     OperationQueue<Leases> lease_calls_;
     std::vector<std::jthread> threads_;
 };

@@ -7,6 +7,7 @@
 #include "store/company.h"
 #include "store/embedded/sqlite.h"
 #include "store/embedded/store_fixture.h"
+#include "store/testing/read_turns.h"
 
 namespace takt::internal::embedded {
 namespace {
@@ -203,6 +204,11 @@ TEST_F(EmbeddedTurnsTest, TablesThatWereRolledBackAreMadeAgain) {
         [&](Done<Rows> done) { store_->ListExecutions({.partition = kOther}, std::move(done)); });
     ASSERT_TRUE(list) << list.error().detail;
     EXPECT_EQ(list->size(), 1u);
+}
+
+// One team's programs ask for executions as fast as they can. Another's are not behind all of that.
+TEST_F(EmbeddedTurnsTest, PartitionsReadByTurns) {
+    EXPECT_EQ(testing_support::OrderOfReads(*store_), "21111111111");
 }
 
 }  // namespace

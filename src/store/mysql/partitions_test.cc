@@ -2,6 +2,7 @@
 // other.
 #include "store/mysql/schema.h"
 #include "store/mysql/store_fixture.h"
+#include "store/testing/read_turns.h"
 
 namespace takt::internal::mysql {
 namespace {
@@ -61,6 +62,13 @@ TEST_F(MysqlPartitionsTest, ALockWaitOfOnePartitionDelaysNoOther) {
     somebody.Run("ROLLBACK");
     const Result<void> late = waiting.get();
     EXPECT_TRUE(late) << late.error().detail;
+}
+
+// One team's programs ask for executions as fast as they can. Another's are not behind all of that.
+TEST_F(MysqlPartitionsTest, PartitionsReadByTurns) {
+    MysqlOptions options = database_.options();
+    options.readers = 1;
+    EXPECT_EQ(testing_support::OrderOfReads(*Open(options)), "21111111111");
 }
 
 // The tables as version 1 made them, with an execution that runs and one that is finished, are

@@ -95,13 +95,15 @@ class MysqlStore final : public CallStore<MysqlStore> {
 
     // What keeps a lead waits for nothing else; whoever only asks uses a reader.
     template <typename Part, typename T, typename Work>
-    void Call(Part, Work work, Done<T> done) {
+    void Call(Part part, Work work, Done<T> done) {
         if constexpr (std::is_same_v<Part, LeaseCall>) {
             lease_calls_.Push(Timed<Leases, T>(std::move(work), std::move(done)));
         } else if constexpr (std::is_same_v<Part, TermCall>) {
             term_calls_.Push(Timed<Terms, T>(std::move(work), std::move(done)));
+        } else if constexpr (std::is_same_v<Part, NodesCall>) {
+            reads_.Push(kDefaultPartition, Timed<Reader, T>(std::move(work), std::move(done)));
         } else {
-            reads_.Push(Timed<Reader, T>(std::move(work), std::move(done)));
+            reads_.Push(part.partition, Timed<Reader, T>(std::move(work), std::move(done)));
         }
     }
 
@@ -150,7 +152,7 @@ class MysqlStore final : public CallStore<MysqlStore> {
     Leases leases_;
     Terms terms_;
     std::vector<std::unique_ptr<Reader>> readers_;
-    OperationQueue<Reader> reads_;
+    TurnQueue<Reader> reads_;
     OperationQueue<Leases> lease_calls_;
     OperationQueue<Terms> term_calls_;
     std::vector<std::unique_ptr<Lane>> lanes_;
