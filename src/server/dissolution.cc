@@ -1,6 +1,8 @@
 #include "server/dissolution.h"
 
 #include <algorithm>
+#include <atomic>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -9,8 +11,8 @@
 namespace takt::internal {
 namespace {
 
-// At a time: as many as a step of the engine ends at ease.
-constexpr std::size_t kEndedAtOnce = 100;
+// Ended at a time, in a few commits. More would keep other namespaces of the loop waiting.
+constexpr std::size_t kEndedAtOnce = 500;
 
 bool Leads(Realm& realm) {
     return realm.node().status().role == Role::kLeader;
@@ -43,14 +45,30 @@ Flow<Result<Answer>> Dissolution::Ask(Realm& realm, Input input) {
         [&](auto done) { realm.node().Ask(std::move(input), std::move(done)); });
 }
 
+// They go into as few commits as the node can make of them.
+Flow<> Dissolution::AskAll(Realm& realm, std::vector<Input> inputs) {
+    if (inputs.empty()) co_return;
+    co_await home_.Wait<bool>([&](auto done) {
+        const auto left = std::make_shared<std::atomic<std::size_t>>(inputs.size());
+        const auto last = std::make_shared<decltype(done)>(std::move(done));
+        for (Input& input : inputs) {
+            realm.node().Ask(std::move(input), [left, last](const Result<Answer>&) {
+                if (--*left == 0) (*last)(true);
+            });
+        }
+    });
+}
+
 // Whether there are none left.
 Flow<bool> Dissolution::DeleteTasks(Realm& realm) {
     const auto tasks = co_await home_.Wait<Result<std::vector<TaskRow>>>(
         [&](auto done) { realm.rows().ListTasks({.limit = kEndedAtOnce}, std::move(done)); });
     if (!tasks) co_return false;
+    std::vector<Input> inputs;
     for (const TaskRow& row : *tasks) {
-        co_await Ask(realm, DeleteTask{.task = row.task->id, .runs = RunsOfDeleted::kCancel});
+        inputs.emplace_back(DeleteTask{.task = row.task->id, .runs = RunsOfDeleted::kCancel});
     }
+    co_await AskAll(realm, std::move(inputs));
     co_return tasks->empty();
 }
 
@@ -60,10 +78,12 @@ Flow<bool> Dissolution::CancelExecutions(Realm& realm) {
     const auto rows = co_await home_.Wait<Result<std::vector<Execution>>>(
         [&](auto done) { realm.rows().ListExecutions(filter, std::move(done)); });
     if (!rows) co_return false;
+    std::vector<Input> inputs;
     for (const Execution& row : *rows) {
-        co_await Ask(realm,
-                     Cancel{.execution = row.id, .reason = "its namespace is being deleted"});
+        inputs.emplace_back(
+            Cancel{.execution = row.id, .reason = "its namespace is being deleted"});
     }
+    co_await AskAll(realm, std::move(inputs));
     co_return rows->empty();
 }
 

@@ -45,6 +45,7 @@ class Dissolution {
                 std::uint64_t epoch_floor);
     Flow<std::optional<std::uint64_t>> LastEpoch(Partition partition);
     Flow<Result<Answer>> Ask(Realm& realm, Input input);
+    Flow<> AskAll(Realm& realm, std::vector<Input> inputs);
     Flow<bool> Swap(Realm& home, std::uint64_t version, std::vector<SettingPut> puts);
 
     Store& store_;
