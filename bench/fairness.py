@@ -53,6 +53,9 @@ def address_of(process):
     return until(told, "the scheduler listens", 30)
 
 
+stores.Mysql.redo = "96M"  # As MariaDB has it unless told otherwise.
+
+
 class Scheduler:
     """A scheduler with a store of its own and two namespaces."""
 

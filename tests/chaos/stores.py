@@ -184,6 +184,7 @@ class EtcdOfThree(Etcd):
 class Mysql(Store):
     name = "mysql"
     installed = None  # An empty database, made once and copied for each run.
+    redo = "16M"  # Of the redo log. Quickly made; full after a second of a flood, and then all wait for its pages.
 
     def __init__(self, folder):
         super().__init__(folder)
@@ -200,7 +201,7 @@ class Mysql(Store):
             ["mariadbd", "--no-defaults", f"--datadir={folder}/mysql", "--bind-address=127.0.0.1",
              f"--port={self.ports[0]}", f"--socket={self.socket}", f"--init-file={init}",
              "--skip-name-resolve", "--innodb-flush-log-at-trx-commit=1",
-             "--innodb-log-file-size=16M", "--innodb-buffer-pool-size=64M", *user],
+             f"--innodb-log-file-size={self.redo}", "--innodb-buffer-pool-size=64M", *user],
             self.answers))
 
     def start(self):
