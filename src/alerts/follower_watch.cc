@@ -13,6 +13,9 @@ namespace {
 // Recurring tasks that are looked at; a page is a thousand.
 constexpr std::size_t kTasksMax = 20'000;
 constexpr std::size_t kPage = 1'000;
+// Rows that nobody needs to look at are read so often all the same: a leader that is announced and
+// does nothing, neither fire nor tell, is noticed in the end.
+constexpr Duration kReadAnyway = std::chrono::minutes(10);
 
 // It is looked again soon anyway; that the store is away others say louder.
 void LogUnread(const Error& error) {
@@ -67,10 +70,38 @@ Flow<> FollowerWatch::Look(Stay term) {
     // One that is not to tell begins anew when its turn comes. But what it told, it sees through,
     // also as a leader: the next to tell may know another due time only, or none.
     if (!tells && told_.empty()) co_return Forget();
-    auto view = co_await ReadView(term);
-    if (!view) co_return LogUnread(view.error());
-    view->tells = tells;
-    Judge(*view);
+    if (IsCalm(rows->leader)) co_return;
+    auto tasks = co_await ReadTasks(term);
+    if (!tasks) co_return LogUnread(tasks.error());
+    if (NoteCalm(*tasks, rows->leader)) co_return;
+    auto settings = co_await term.Wait<Result<std::vector<SettingPut>>>(
+        [&](auto done) { rows_.ListSettings(Text("alert"), std::move(done)); });
+    if (!settings) co_return LogUnread(settings.error());
+    Judge({.tells = tells, .settings = std::move(*settings), .tasks = std::move(*tasks)});
+}
+
+bool FollowerWatch::IsCalm(const std::optional<LeaderRow>& leader) {
+    const Instant now = runtime_.Now();
+    if (!calm_ || !leader || !leader->Is(calm_->leader)) return false;
+    return now.wall <= calm_->until && now.steady - calm_->read_at < kReadAnyway;
+}
+
+// Whether nothing is late, and nothing was told to be.
+bool FollowerWatch::NoteCalm(const std::vector<TaskRow>& tasks,
+                             const std::optional<LeaderRow>& leader) {
+    calm_.reset();
+    const Instant now = runtime_.Now();
+    Time until = Time::max();
+    for (const TaskRow& row : tasks) {
+        const FireState& state = row.state;
+        if (state.paused || state.next_at == Time{}) continue;
+        until = std::min(until, state.next_at + config_.grace);
+    }
+    if (until < now.wall || !told_.empty() || !evaluator_.active().empty()) return false;
+    if (leader) {
+        calm_ = Calm{{leader->partition, leader->epoch, leader->nonce}, until, now.steady};
+    }
+    return true;
 }
 
 Flow<Result<TellerChoice::Rows>> FollowerWatch::ReadNodes(Stay term) {
@@ -83,21 +114,18 @@ Flow<Result<TellerChoice::Rows>> FollowerWatch::ReadNodes(Stay term) {
     co_return TellerChoice::Rows{std::move(*nodes), LeaderOf(*leaders, rows_.partition())};
 }
 
-Flow<Result<FollowerWatch::View>> FollowerWatch::ReadView(Stay term) {
-    auto settings = co_await term.Wait<Result<std::vector<SettingPut>>>(
-        [&](auto done) { rows_.ListSettings(Text("alert"), std::move(done)); });
-    if (!settings) co_return std::unexpected(settings.error());
-    View view{.settings = std::move(*settings)};
-    for (bool more = true; more && view.tasks.size() < kTasksMax;) {
+Flow<Result<std::vector<TaskRow>>> FollowerWatch::ReadTasks(Stay term) {
+    std::vector<TaskRow> tasks;
+    for (bool more = true; more && tasks.size() < kTasksMax;) {
         TaskFilter filter{.limit = kPage};
-        if (!view.tasks.empty()) filter.after = view.tasks.back().task->id.text().str();
+        if (!tasks.empty()) filter.after = tasks.back().task->id.text().str();
         auto rows = co_await term.Wait<Result<std::vector<TaskRow>>>(
             [&](auto done) { rows_.ListTasks(filter, std::move(done)); });
         if (!rows) co_return std::unexpected(rows.error());
         more = rows->size() >= kPage;
-        std::ranges::move(*rows, std::back_inserter(view.tasks));
+        std::ranges::move(*rows, std::back_inserter(tasks));
     }
-    co_return view;
+    co_return tasks;
 }
 
 void FollowerWatch::Judge(const View& view) {
@@ -148,6 +176,7 @@ void FollowerWatch::TellResolved(const View& view) {
 void FollowerWatch::Forget() {
     evaluator_.Clear();
     told_.clear();
+    calm_.reset();
 }
 
 // Null if no leader has it.

@@ -7,6 +7,9 @@
 // whoever tells it again, the next leader for one, tells the same alert. Who told that it fires
 // also tells that it is over, as a leader too, unless a leader has that very alert by then.
 //
+// While the leader stands whose rows were read last, and nothing that they say can be late yet, they
+// are not read again for ten minutes: there may be hundreds of namespaces in which nothing happens.
+//
 // A silence counts as it does for the leader: what still fires when it ends is told then, and only
 // who was told that it fires is told that it is over.
 //
@@ -56,10 +59,18 @@ class FollowerWatch final : public Sink {
         std::vector<SettingPut> settings;
         std::vector<TaskRow> tasks;
     };
+    // The rows said, when they were read, that nothing was late.
+    struct Calm {
+        Term leader;   // Of whoever led then.
+        Time until{};  // The first due time by which something can be late.
+        Steady read_at{};
+    };
     void LookLater();
     Flow<> Look(Stay term);
     Flow<Result<TellerChoice::Rows>> ReadNodes(Stay term);
-    Flow<Result<View>> ReadView(Stay term);
+    Flow<Result<std::vector<TaskRow>>> ReadTasks(Stay term);
+    bool IsCalm(const std::optional<LeaderRow>& leader);
+    bool NoteCalm(const std::vector<TaskRow>& tasks, const std::optional<LeaderRow>& leader);
     void Judge(const View& view);
     void TellFiring(const View& view);
     void TellResolved(const View& view);
@@ -77,6 +88,7 @@ class FollowerWatch final : public Sink {
     RuleBook book_;
     // By id: what channels were told that it fires, and not yet that it is over.
     std::map<std::string, Alert> told_;
+    std::optional<Calm> calm_;
     bool watching_ = false;
     bool following_ = false;
     std::uint64_t timer_ = 0;

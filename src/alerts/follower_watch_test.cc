@@ -24,10 +24,17 @@ class ShownStore final : public StoreWrapper {
         done(leader ? std::vector{*leader} : std::vector<LeaderRow>{});
     }
     void Nodes(Done<std::vector<NodeRow>> done) override { done(nodes); }
-    void ListTasks(const TaskFilter&, Done<std::vector<TaskRow>> done) override { done(tasks); }
+    void ListTasks(const TaskFilter&, Done<std::vector<TaskRow>> done) override {
+        ++tasks_read;
+        done(tasks);
+    }
     void ListSettings(Partition, const Text&, Done<std::vector<SettingPut>> done) override {
+        ++settings_read;
         done(settings);
     }
+
+    int tasks_read = 0;
+    int settings_read = 0;
 };
 
 class FollowersTest : public ::testing::Test {
@@ -133,6 +140,48 @@ TEST_F(FollowersTest, OneThatIsNotToTellAnyMoreTellsTheEndOfWhatItTold) {
     runtime.Pass(3min);
     EXPECT_EQ(Tellers(AlertState::kFiring), "node-b ");
     EXPECT_EQ(Tellers(AlertState::kResolved), "node-b ");
+}
+
+// Hundreds of namespaces in which nothing is due, each with a leader that is well.
+class CalmTest : public FollowersTest {
+  protected:
+    void SetUp() override {
+        ShowNodes({"node-a", "node-b"});
+        store.leader = LeaderRow{.node = NodeId("node-a"), .epoch = 1, .nonce = 1};
+        ShowTask("nightly", 20min);
+        Start("node-b");
+        runtime.Pass(9min);
+    }
+};
+
+TEST_F(CalmTest, RowsThatCannotBeLateAreReadOnceInTenMinutes) {
+    EXPECT_EQ(store.tasks_read, 1);
+    runtime.Pass(9min);
+    EXPECT_EQ(store.tasks_read, 2);
+    EXPECT_EQ(store.settings_read, 0);
+}
+
+// It is announced, and neither fires nor tells.
+TEST_F(CalmTest, WhatIsDueIsLookedAtInTime) {
+    runtime.Pass(12min);
+    EXPECT_EQ(Tellers(AlertState::kFiring), "") << "the leader has its grace";
+    runtime.Pass(1min);
+    EXPECT_EQ(Tellers(AlertState::kFiring), "node-b ");
+}
+
+// The leader took a task that is due, and died.
+TEST_F(CalmTest, WhenNobodyLeadsTheRowsAreReadAgain) {
+    ShowTask("hourly", -1h);
+    ShowNodes({"node-b"});
+    store.leader.reset();
+    runtime.Pass(20s);
+    EXPECT_EQ(Tellers(AlertState::kFiring), "node-b ");
+}
+
+TEST_F(CalmTest, UnderAnotherLeaderTheRowsAreReadAgain) {
+    store.leader->epoch = 2;
+    runtime.Pass(20s);
+    EXPECT_EQ(store.tasks_read, 2);
 }
 
 // Three schedulers, a leader among them, on a store that stops taking writes.

@@ -63,7 +63,7 @@ struct Config {
     struct Scheduler {
         Duration leader_ttl{10'000};
         Duration leader_renew_interval{3'000};
-        Duration leader_acquire_interval{500};
+        Duration leader_acquire_interval{700};
         std::vector<std::string> namespaces;  // That this scheduler may lead; empty: all.
         Duration scan_interval{1'000};
         Duration heartbeat_interval{10'000};

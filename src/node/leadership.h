@@ -30,7 +30,7 @@ struct LeadershipConfig {
     Text address;
     Duration ttl{10'000};
     Duration renew_interval{3'000};
-    Duration acquire_interval{500};
+    Duration acquire_interval{700};
     Duration margin{1'000};
     ShareTimes shares;
     std::vector<Text> namespaces;  // That the process may lead; empty: all.

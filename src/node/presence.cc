@@ -14,6 +14,7 @@ Presence::Presence(Runtime& runtime, Store& store, PresenceConfig config, const 
 Presence::~Presence() {
     runtime_.Cancel(announce_timer_);
     runtime_.Cancel(read_timer_);
+    runtime_.Cancel(nodes_timer_);
 }
 
 void Presence::Start() {
@@ -32,6 +33,7 @@ void Presence::Pause() {
         paused_ = true;
         runtime_.Cancel(std::exchange(announce_timer_, 0));
         runtime_.Cancel(std::exchange(read_timer_, 0));
+        runtime_.Cancel(std::exchange(nodes_timer_, 0));
     });
 }
 
@@ -94,17 +96,27 @@ void Presence::OnAnnounced(Steady asked, const Result<void>& result) {
     const Duration interval = config_.renew_interval;
     announce_timer_ = runtime_.After(
         result ? Spread(interval) : std::max(interval / 10, Duration(1)), [this] { Announce(); });
-    if (!result) return;
-    ReadNodes();
     // What was read before shows nothing that can be trusted now.
-    if (fresh) Read();
+    if (!result || !fresh) return;
+    ReadNodes();
+    Read();
 }
 
 void Presence::ReadNodes() {
+    runtime_.Cancel(std::exchange(nodes_timer_, 0));
     store_.Nodes(home_.Here([this](const Result<std::vector<NodeRow>>& rows) {
+        if (paused_) return;
         // Without an answer the last one holds: plans are only hints.
         if (rows) OnNodes(*rows);
+        ReadNodesLater();
     }));
+}
+
+// Within the time that one is announced: one that goes and comes again is noticed.
+void Presence::ReadNodesLater() {
+    const Duration interval = std::min(2 * config_.renew_interval, config_.ttl * 3 / 5);
+    runtime_.Cancel(nodes_timer_);
+    nodes_timer_ = runtime_.After(Spread(interval), [this] { ReadNodes(); });
 }
 
 void Presence::OnNodes(const std::vector<NodeRow>& rows) {
@@ -115,7 +127,11 @@ void Presence::OnNodes(const std::vector<NodeRow>& rows) {
         const bool same = known != peers_.end() && known->second.row.started_at == row.started_at;
         peers.emplace(row.node, Peer{row, same ? known->second.since : now});
     }
+    const bool left = std::ranges::any_of(
+        peers_, [&](const auto& known) { return !peers.contains(known.first); });
     peers_ = std::move(peers);
+    // A node that is gone takes nothing of what the last plan gave it: there is a new one at once.
+    if (left && open_) Read();
 }
 
 // Spread, so that many that start together do not ask in step for ever.
@@ -125,11 +141,10 @@ Duration Presence::Spread(Duration interval) {
 }
 
 // Below the interval: what two nodes are to notice within a second, one after the other, takes two of
-// these.
+// these. Not far below: this is most of what a cluster at rest asks.
 Duration Presence::ReadGap() {
     const auto count = config_.acquire_interval.count();
-    return Duration(count * 6 / 10 +
-                    std::int64_t(random_.Below(std::uint64_t(count) * 3 / 10 + 1)));
+    return Duration(count * 8 / 10 + std::int64_t(random_.Below(std::uint64_t(count) / 10 + 1)));
 }
 
 // --- Reading ------------------------------------------------------------------------------------
@@ -228,6 +243,7 @@ void Presence::TellAll(Steady began) {
         open |= NoteSeat(place, rows.contains(partition) ? rows[partition] : nullptr);
     }
     // The plan for what nobody leads is as good as what is known of the others.
+    open_ = open;
     if (open) ReadNodes();
     told_at_ = runtime_.Now().steady;
     const ShareView view = View();

@@ -1,8 +1,9 @@
 // Presence: this process among the schedulers of a cluster. It announces the process, reads who leads
 // what, and tells each Leadership of the process where its partition stands and whether to go for it.
 //
-// One for a process, whatever the number of its partitions: one write every `renew_interval` and one
-// read every `acquire_interval` keep all of its terms and find out about all others.
+// One for a process, whatever the number of its partitions: one write every `renew_interval`, one read
+// every `acquire_interval` and one of the other schedulers now and then keep all of its terms and find
+// out about all others.
 //
 // A term can be trusted until `announcement_started + ttl - margin`, by the steady clock, measured from
 // before the request: until then its node is announced for sure, and nobody can take it. But it counts
@@ -33,7 +34,7 @@ struct PresenceConfig {
     NodeRow row;
     Duration ttl{10'000};
     Duration renew_interval{3'000};
-    Duration acquire_interval{500};  // How often it is read who leads.
+    Duration acquire_interval{700};  // How often it is read who leads, at least.
     Duration margin{1'000};          // Taken off the ttl: what clocks may drift and calls take.
     ShareTimes shares;
 };
@@ -128,6 +129,7 @@ class Presence {
     void Announce();
     void OnAnnounced(Steady asked, const Result<void>& result);
     void ReadNodes();
+    void ReadNodesLater();
     void OnNodes(const std::vector<NodeRow>& rows);
     void Read();
     void OnRead(Steady began, Steady trusted, const Result<std::vector<LeaderRow>>& rows);
@@ -163,6 +165,8 @@ class Presence {
     Steady told_at_{};  // When the members were last told.
     std::uint64_t announce_timer_ = 0;
     std::uint64_t read_timer_ = 0;
+    std::uint64_t nodes_timer_ = 0;
+    bool open_ = false;  // Some partition had no leader at the last read.
     bool reading_ = false;
     bool read_again_ = false;
     bool paused_ = true;

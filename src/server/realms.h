@@ -1,7 +1,7 @@
 // Realms: the namespaces of this process. Follows the directory: makes a realm for each namespace that
 // it has, ends those that it has no more.
 //
-// The directory is read every second, by one small row unless it has changed, and at once when
+// The directory is read every 1.4 seconds, by one small row unless it has changed, and at once when
 // somebody asks for a namespace that is not known here. A store that cannot be read changes nothing.
 //
 // Lives on the first loop, that of `default`; each other namespace on the loop that has fewest of them,
@@ -83,6 +83,8 @@ class Realms {
     std::map<std::string, Place, std::less<>> places_;  // All but `default`.
     std::vector<std::weak_ptr<Realm>> made_;            // All that may still be there.
     std::optional<std::uint64_t> version_;              // Of the directory as last taken.
+    bool looked_as_leader_ = false;  // This process led `default` at the last look already.
+    int looks_ = 0;                  // That were not needed.
     bool reading_ = false;
     bool postponed_ = false;  // A realm waits for the end of another that has its name or number.
     std::vector<Refreshed> awaited_;          // Callers that wait for the reading under way,

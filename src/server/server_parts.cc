@@ -94,6 +94,7 @@ Result<void> Server::Parts::OpenTheStore() {
     auto opened = OpenStore(config.store.url, {.wait = config.store.wait});
     if (!opened) return std::unexpected(opened.error());
     store = std::move(*opened);
+    recent = std::make_unique<RecentCluster>(store.get());
     store_name = store->Describe();
     // One that cannot be asked yet is looked at again before anybody leads (node/loader.cc).
     const auto whole = CheckWhole(*store);
@@ -193,7 +194,7 @@ Result<void> Server::Parts::ClaimId() {
     auto claimed = ClaimNodeId(*store, row, ttl);
     if (!claimed) return claimed;
     node_id_watch =
-        std::make_unique<NodeIdWatch>(loops.front().runtime(), *store, std::move(row), ttl);
+        std::make_unique<NodeIdWatch>(loops.front().runtime(), *recent, std::move(row), ttl);
     node_id_watch->Start();
     return {};
 }
@@ -201,7 +202,7 @@ Result<void> Server::Parts::ClaimId() {
 Result<void> Server::Parts::MakeRealms(Sink* watcher) {
     const Config::Scheduler& scheduler = config.scheduler;
     presence = std::make_unique<Presence>(
-        loops.front().runtime(), *store,
+        loops.front().runtime(), recent->reader(),
         PresenceConfig{
             .row = RowOfThis(),
             .ttl = scheduler.leader_ttl,
@@ -210,7 +211,6 @@ Result<void> Server::Parts::MakeRealms(Sink* watcher) {
             .margin = scheduler.leader_ttl / 10,
             .shares = TAKT_FAIL_POINT_ERROR("server.shares.quick") ? kQuickShares : ShareTimes{}},
         NewRandomSeed());
-    recent = std::make_unique<RecentCluster>(store.get());
     ground.emplace(
         RealmGround{.config = config,
                     .node = id,

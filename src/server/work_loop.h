@@ -17,7 +17,8 @@ namespace takt::internal {
 
 class WorkLoop {
   public:
-    WorkLoop() = default;
+    // `runtime`, if not null, is used in place of one on the loop, and outlives it.
+    explicit WorkLoop(Runtime* runtime = nullptr) : runtime_(runtime ? *runtime : own_runtime_) {}
     ~WorkLoop() { Stop(); }
 
     // kInvalid if the file of authorities cannot be used.
@@ -29,7 +30,7 @@ class WorkLoop {
     bool runs() const { return thread_.joinable(); }
 
     boost::asio::io_context& io() { return io_; }
-    AsioRuntime& runtime() { return runtime_; }
+    Runtime& runtime() { return runtime_; }
     HttpClient& executors() { return *executors_; }
     HttpClient& health() { return *health_; }
     HttpClient& webhooks() { return *webhooks_; }
@@ -38,7 +39,8 @@ class WorkLoop {
     boost::asio::io_context io_{1};
     std::optional<boost::asio::executor_work_guard<boost::asio::io_context::executor_type>> work_{
         io_.get_executor()};
-    AsioRuntime runtime_{io_};
+    AsioRuntime own_runtime_{io_};
+    Runtime& runtime_;
     std::unique_ptr<HttpClient> executors_;  // To executors,
     std::unique_ptr<HttpClient> health_;     // for their health,
     std::unique_ptr<HttpClient> webhooks_;   // and to channels of alerts.

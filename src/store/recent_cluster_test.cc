@@ -52,11 +52,11 @@ TEST_F(RecentClusterTest, ThoseWhoAskWhileItIsReadShareTheAnswer) {
     EXPECT_EQ(said_, "2 2 2 ");
 }
 
-TEST_F(RecentClusterTest, AnAnswerHoldsForASecondFromWhenItWasAskedFor) {
+TEST_F(RecentClusterTest, AnAnswerHoldsForAWhileFromWhenItWasAskedFor) {
     Ask();
     now_ += std::chrono::milliseconds(600);
     store_.Answer(std::vector<NodeRow>(2));
-    now_ += std::chrono::milliseconds(399);
+    now_ += RecentCluster::kNodesAgeMax - std::chrono::milliseconds(601);
     Ask();
     EXPECT_EQ(said_, "2 2 ");
     EXPECT_TRUE(store_.asked.empty());
@@ -91,6 +91,24 @@ TEST_F(RecentClusterTest, LeadersAreSharedToo) {
 
     EXPECT_EQ(rows, 5u);
     EXPECT_EQ(store_.leaders_asked, 1);
+}
+
+// Presence reads the store for itself, again and again: nobody else needs to.
+TEST_F(RecentClusterTest, WhatTheReaderIsAnsweredTheOthersAreToldToo) {
+    Ask();
+    store_.Answer(std::vector<NodeRow>(1));
+    now_ += RecentCluster::kNodesAgeMax / 2;
+    std::size_t read = 0;
+    recent_.reader().Nodes([&](const Result<std::vector<NodeRow>>& rows) { read = rows->size(); });
+    ASSERT_EQ(store_.asked.size(), 1u) << "it asks each time";
+    store_.Answer(std::vector<NodeRow>(2));
+    EXPECT_EQ(read, 2u);
+    now_ += RecentCluster::kNodesAgeMax - std::chrono::milliseconds(1);
+
+    Ask();
+
+    EXPECT_EQ(said_, "1 2 ");
+    EXPECT_TRUE(store_.asked.empty());
 }
 
 // The process ends while the store still owes an answer.

@@ -80,7 +80,6 @@ LeadNode::LeadNode(LeadDatabase& database, const LeadOptions& options, std::stri
         PresenceConfig{.row = {.node = NodeId(Text(name_)), .started_at = runtime_->Now().wall},
                        .ttl = LeadSimulation::kTtl,
                        .renew_interval = Duration(800),
-                       .acquire_interval = Duration(300),
                        .margin = options.margin,
                        .shares = options.shares},
         SeedOf(database.world.Below(UINT64_MAX)));
@@ -224,10 +223,10 @@ void LeadSimulation::RunFaults(Micros time) {
     database_.latency_max = 2ms;
     database_.reply_lost = database_.request_late = 0;
     std::erase_if(nodes_, [](const auto& node) { return !node->running(); });
-    for (const auto& node : nodes_) {
-        node->Thaw();
-        node->Cut(false);
-    }
+    for (const auto& node : nodes_) node->Cut(false);
+    // A frozen one hears when it wakes up, not before, what came meanwhile.
+    const auto frozen = [](const auto& node) { return node->frozen(); };
+    while (failure_.empty() && std::ranges::any_of(nodes_, frozen)) Run(kLook);
     while (nodes_.size() < options_.nodes) Add();
 }
 

@@ -51,7 +51,6 @@ class LeadNode {
     void Freeze(Micros time);
     bool running() const { return process_->alive; }
     bool frozen() const { return process_->frozen_until > database_.world.now(); }
-    void Thaw() { process_->frozen_until = {}; }
     void Cut(bool cut) { cut_ = cut; }
 
     bool Trusts(Partition partition) const;

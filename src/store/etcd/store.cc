@@ -27,8 +27,9 @@ namespace takt::internal {
 namespace etcd {
 namespace {
 
-// A scheduler that does not compact looks at etcd's size so often.
+// A scheduler that does not compact looks at etcd's size so often, and all of them when nobody writes.
 constexpr Duration kStatusEvery{2'000};
+constexpr Duration kStatusAtRest{10'000};
 
 std::string NameOf(const EtcdOptions& options) {
     std::string text = "etcd ";
@@ -134,6 +135,9 @@ class EtcdStore final : public CallStore<EtcdStore>, public CountsRoom, public R
     std::atomic<std::uint64_t> own_bytes_ = 0;  // Written here since etcd's size was looked at.
     std::atomic<std::uint64_t> size_seen_ = 0;
     std::atomic<Steady> status_seen_{};
+    std::atomic<std::int64_t> revision_seen_ = 0;
+    // Nobody wrote between the last two looks, nor here since, and there is plenty of room.
+    std::atomic<bool> at_rest_ = false;
     std::mutex mutex_;
     NodeId node_;  // That was announced last.
     Company company_;
@@ -222,7 +226,8 @@ void EtcdStore::NoteLeaders(const std::vector<LeaderRow>& rows) {
     }
     const Steady now = SteadyClock::now();
     const bool compacts = leads_default_ && options_.compact;
-    if (!compacts && now - status_seen_.load() < kStatusEvery) return;
+    const Duration every = at_rest_ ? kStatusAtRest : compacts ? Duration(0) : kStatusEvery;
+    if (now - status_seen_.load() < every) return;
     status_seen_ = now;
     WatchStatus();
 }
@@ -232,6 +237,8 @@ Detached EtcdStore::WatchStatus() {
     const Result<pb::StatusResponse> status = co_await reads_.Status();
     if (!status) co_return;  // The next time will do.
     quota_.Observe(*status);
+    const std::int64_t revision = status->header().revision();
+    at_rest_ = revision_seen_.exchange(revision) == revision && quota_.used() * 2 < quota_.quota();
     compactor_.set_quota(quota_.quota());
     if (options_.on_sizes) options_.on_sizes();
     if (!leads_default_ || !options_.compact) co_return;
@@ -239,10 +246,11 @@ Detached EtcdStore::WatchStatus() {
     const auto size = static_cast<std::uint64_t>(status->db_size_in_use());
     const std::uint64_t before = size_seen_.exchange(size);
     const std::uint64_t known = (before == 0 ? size : before) + own_bytes_.exchange(0);
-    Observe(status->header().revision(), size > known ? size - known : 0);
+    Observe(revision, size > known ? size - known : 0);
 }
 
 void EtcdStore::Applied(Partition partition, std::int64_t revision, std::size_t bytes) {
+    at_rest_ = false;
     if (partition == kDefaultPartition) leads_default_ = true;
     if (!options_.compact || !leads_default_) return;
     own_bytes_ += bytes;

@@ -62,7 +62,7 @@ std::string Render(const sql::Query& query) {
 }
 
 Reader::Reader(const MysqlOptions& options)
-    : options_(options), session_(options, ReaderSetup(options)) {}
+    : options_(options), session_(options, ReaderSetup(options), Silent::kUse) {}
 
 template <typename Work>
 auto Reader::Read(Work work) {

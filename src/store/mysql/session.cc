@@ -19,7 +19,8 @@ Connection& Session::Get() {
     // Another connection has turned to another server: this one may be a replica now, and behind.
     if (connection_ && connection_->place() != options_.current->load()) Drop();
     const Steady now = SteadyClock::now();
-    if (connection_ && now - used_ > kIdleMax && !connection_->Ping()) Drop();
+    const bool ask = silent_ == Silent::kAsk && now - used_ > kIdleMax;
+    if (connection_ && ask && !connection_->Ping()) Drop();
     used_ = now;
     if (connection_) return *connection_;
     if (failure_ && now < retry_at_) throw *failure_;

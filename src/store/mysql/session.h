@@ -12,19 +12,23 @@
 
 namespace takt::internal::mysql {
 
+// Whether a connection that was silent for a while is asked first if it is still there. Who does all
+// by Retry need not: one more request for nothing, most often.
+enum class Silent : std::uint8_t { kAsk, kUse };
+
 class Session {
   public:
     // `setup` is run on each new connection.
-    Session(const MysqlOptions& options, std::string setup)
-        : options_(options), setup_(std::move(setup)), timeout_(options.timeout) {}
+    Session(const MysqlOptions& options, std::string setup, Silent silent = Silent::kAsk)
+        : options_(options), setup_(std::move(setup)), silent_(silent), timeout_(options.timeout) {}
 
     // How long the server may take, from the next connection on; at first the options' timeout.
     void set_timeout(std::chrono::seconds timeout) { timeout_ = timeout; }
     std::chrono::seconds timeout() const { return timeout_; }
 
-    // An open connection that answered a moment ago, to the server that all use. It may be another
-    // than before: references from an earlier call are of no use any more. Throws MysqlError; shortly
-    // after a failed attempt the same error again, without another attempt.
+    // An open connection, to the server that all use; with Silent::kAsk one that answered a moment
+    // ago. It may be another than before: references from an earlier call are of no use any more.
+    // Throws MysqlError; shortly after a failed attempt the same error again, without another attempt.
     Connection& Get();
 
     // A connection that was lost, or is in a state that nobody knows, is not used again.
@@ -50,6 +54,7 @@ class Session {
   private:
     const MysqlOptions& options_;
     const std::string setup_;
+    const Silent silent_;
     std::chrono::seconds timeout_;
     std::optional<Connection> connection_;
     std::uint64_t generation_ = 0;
