@@ -13,6 +13,15 @@ std::unexpected<Error> Reached(std::string_view quota, std::uint64_t most) {
                 "quotas." + std::string(quota));
 }
 
+// It will not fit later either.
+std::unexpected<Error> TooLarge(std::uint64_t bytes, std::uint64_t most) {
+    return Fail(ErrorCode::kExhausted,
+                "the payload has " + std::to_string(bytes) +
+                    " bytes, more than the namespace's quota payload_bytes (" +
+                    std::to_string(most) + "); make it smaller, or have the quota raised",
+                "quotas.payload_bytes");
+}
+
 }  // namespace
 
 void QuotaMeter::Set(const Quotas& quotas, Steady now) {
@@ -27,6 +36,9 @@ void QuotaMeter::Set(const Quotas& quotas, Steady now) {
 Result<void> QuotaMeter::Admit(const Wish& wish) {
     if (quotas_.executions_waiting > 0 && wish.waiting >= quotas_.executions_waiting) {
         return Reached("executions_waiting", quotas_.executions_waiting);
+    }
+    if (quotas_.payload_bytes > 0 && wish.payload_bytes > quotas_.payload_bytes) {
+        return TooLarge(wish.payload_bytes, quotas_.payload_bytes);
     }
     if (quotas_.payload_bytes > 0 && payload_bytes_ + wish.payload_bytes > quotas_.payload_bytes) {
         return Reached("payload_bytes", quotas_.payload_bytes);

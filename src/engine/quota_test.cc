@@ -63,6 +63,15 @@ TEST_F(QuotaTest, TriggersAndWhatRunsAgainAreRefusedToo) {
     EXPECT_EQ(Met(), "quotas.executions_waiting");
 }
 
+// A program that is told to try again later would do so for ever.
+TEST_F(QuotaTest, APayloadThatNeverFitsIsToldSo) {
+    config.quotas.payload_bytes = 100;
+    Submit(0s, {.payload = std::string(101, 'x')});
+    EXPECT_EQ(Met(), "quotas.payload_bytes");
+    const std::string& said = LastReply().error().detail;
+    EXPECT_EQ(said.find("later"), std::string::npos) << said;
+}
+
 TEST_F(QuotaTest, SubmitsASecondAreABucket) {
     config.quotas.submits_per_second = 3;
     for (int i = 0; i < 3; ++i) Submit(0s, {});
