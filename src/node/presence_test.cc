@@ -40,5 +40,46 @@ TEST(PresenceTest, ALoopThatHangsLosesItsLead) {
     EXPECT_EQ(store.resigns.front().first.first, kTerm);
 }
 
+// Two schedulers of three are on a machine that fails: one led, and the other, which led nothing, would
+// be the next. The third does not wait for it once it is seen to be gone too.
+TEST(PresenceTest, ANodeThatIsGoneTakesNothingOfThePlan) {
+    const LogCapture quiet;
+    DrivenStore store;
+    store.presence_by_hand = true;
+    DrivenRuntime loop;
+    Presence presence(loop, store, PresenceConfig{.row = {.node = NodeId("z")}}, SeedOf(2));
+    std::optional<Duration> campaign;
+    presence.Join({.partition = 0, .name = "default", .tell = [&](const Standing& standing) {
+                       campaign = standing.campaign;
+                   }});
+    presence.Start();
+    const auto answer = [&](bool announced, std::vector<NodeRow> nodes) {
+        loop.Run();
+        while (!store.announces.empty()) DrivenStore::Reply(store.announces, Result<void>());
+        loop.Run();
+        while (!store.nodes.empty()) {
+            DrivenStore::Reply(store.nodes, Result<std::vector<NodeRow>>(nodes));
+        }
+        loop.Run();
+        while (!store.leaders.empty()) {
+            LeaderRow row{0, NodeId("a"), {}, 7, 99};
+            row.announced = announced;
+            DrivenStore::Reply(store.leaders, Result<std::vector<LeaderRow>>({row}));
+        }
+        loop.Run();
+    };
+    for (int i = 0; i < 3; ++i) {
+        answer(true, {{.node = NodeId("a")}, {.node = NodeId("c")}, {.node = NodeId("z")}});
+    }
+    loop.Pass(1s);
+    answer(false, {{.node = NodeId("c")}, {.node = NodeId("z")}});
+    ASSERT_TRUE(campaign);
+    EXPECT_GT(*campaign, 600ms) << "the plan gives it to c";
+
+    answer(false, {{.node = NodeId("z")}});
+
+    EXPECT_EQ(campaign, Duration(0));
+}
+
 }  // namespace
 }  // namespace takt::internal

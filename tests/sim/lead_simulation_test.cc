@@ -65,7 +65,7 @@ TEST_F(LeadSimulationTest, WhatADeadSchedulerLedIsSpreadOverTheOthersInTime) {
 // waited for on top of noticing that the first is gone.
 TEST_F(LeadSimulationTest, WhatTwoThatDieTogetherLedIsLedInTime) {
     for (const std::size_t led_by_one : {0, 1}) {
-        for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+        for (std::uint64_t seed = 1; seed <= 20; ++seed) {
             LeadSimulation simulation({.seed = seed, .nodes = 3 - led_by_one});
             simulation.Run(5s);
             // One that has just come leads nothing yet, and would be given everything.
