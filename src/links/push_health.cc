@@ -47,8 +47,10 @@ void PushInstance::CallHealth(std::move_only_function<void(const Result<HttpAnsw
         });
 }
 
+// Two that say nothing of their process may well be two: without a name it is not the same one.
 bool PushInstance::IsElsewhere(const Worker& row) const {
-    return session_ != 0 && row.instance != row_.instance && row.address != row_.address;
+    const bool same_process = !row.instance.empty() && row.instance == row_.instance;
+    return session_ != 0 && !same_process && row.address != row_.address;
 }
 
 void PushInstance::AskWhetherAlive(std::move_only_function<void(bool)> done) {

@@ -44,7 +44,7 @@ TEST(PushLink, ANewProcessOfAnInstanceGivesBackWhatTheOldOneHad) {
     EXPECT_EQ(stack.Callback(again.execution, again.token, true), Kind::kAccepted);
 }
 
-class PushLinkTwins : public testing::TestWithParam<bool> {};
+class PushLinkTwins : public testing::TestWithParam<std::tuple<bool, bool>> {};
 
 // Two processes with one instance_id, both alive: a configuration file was copied. They must not take
 // the id, and each other's work, from each other.
@@ -52,29 +52,45 @@ TEST_P(PushLinkTwins, AnIdThatALivingProcessElsewhereHasIsRefused) {
     FakeExecutor first;
     FakeExecutor second;
     PushStack stack;
-    const bool checked = GetParam();
-    ASSERT_TRUE(stack.Register(first, "executor-1", 10, checked, "first"));
+    const auto [checked, named] = GetParam();
+    ASSERT_TRUE(stack.Register(first, "executor-1", 10, checked, named ? "first" : ""));
     stack.Submit();
     first.AwaitOrder(1);
-    const auto refused = stack.Register(second, "executor-1", 10, checked, "second");
+    const auto refused = stack.Register(second, "executor-1", 10, checked, named ? "second" : "");
     ASSERT_FALSE(refused);
     EXPECT_EQ(refused.error().code, ErrorCode::kConflict);
     EXPECT_TRUE(refused.error().detail.contains(first.url())) << refused.error().detail;
     EXPECT_EQ(second.orders(), 0u);
+    EXPECT_TRUE(stack.Register(first, "executor-1", 10, checked, named ? "first" : ""));
 }
-INSTANTIATE_TEST_SUITE_P(Health, PushLinkTwins, testing::Bool());
+INSTANTIATE_TEST_SUITE_P(HealthAndProcess, PushLinkTwins,
+                         testing::Combine(testing::Bool(), testing::Bool()));
+
+// A process that names itself may change its address, though its old one still answers.
+TEST(PushLink, AProcessThatNamesItselfMoves) {
+    FakeExecutor before;
+    FakeExecutor after;
+    PushStack stack;
+    ASSERT_TRUE(stack.Register(before, "executor-1", 10, true, "it"));
+    EXPECT_TRUE(stack.Register(after, "executor-1", 10, true, "it"));
+    stack.Submit();
+    after.AwaitOrder(1);
+}
+
+class PushLinkMoved : public testing::TestWithParam<bool> {};
 
 // The machine died, and its process is back on another one.
-TEST(PushLink, TheIdOfAProcessThatFailsItsHealthCheckIsTaken) {
+TEST_P(PushLinkMoved, TheIdOfAProcessThatFailsItsHealthCheckIsTaken) {
     FakeExecutor first;
     FakeExecutor second;
     PushStack stack;
-    ASSERT_TRUE(stack.Register(first, "executor-1", 10, true, "first"));
+    ASSERT_TRUE(stack.Register(first, "executor-1", 10, true, GetParam() ? "first" : ""));
     first.SetHealth(503);
-    EXPECT_TRUE(stack.Register(second, "executor-1", 10, true, "second"));
+    EXPECT_TRUE(stack.Register(second, "executor-1", 10, true, GetParam() ? "second" : ""));
     stack.Submit();
     second.AwaitOrder(1);
 }
+INSTANTIATE_TEST_SUITE_P(Process, PushLinkMoved, testing::Bool());
 
 TEST(PushLink, TheIdOfAProcessThatSentNoHeartbeatLatelyIsTaken) {
     FakeExecutor first;

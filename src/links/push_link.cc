@@ -266,7 +266,8 @@ void PushLink::RegisterUnlessElsewhere(Worker row, Done<void> done) {
         done(Fail(ErrorCode::kConflict,
                   "another process has the id '" + row.id.text().str() + "' (" + other +
                       ", which is alive): give each its own instance_id, or stop that one; if it "
-                      "is dead, wait until it is taken for dead",
+                      "is dead, wait until it is taken for dead; a process that moves to another "
+                      "address sends the same process_id as before",
                   "instance_id"));
     });
 }
