@@ -7,6 +7,7 @@
 #include "base/json.h"
 #include "http/client.h"
 #include "kit/callback_door.h"
+#include "model/service_status.h"
 
 namespace takt::internal::kit {
 namespace {
@@ -72,14 +73,20 @@ struct Answered {
     std::string ended;  // success, failed, or empty: by callback.
 };
 
+// success, failed, empty if it goes on, or a word that nobody knows.
 std::string EndIn(const std::string& body) {
     const auto json = ParseJson(body);
     const auto* object = json ? json->if_object() : nullptr;
     const auto* status = object ? object->if_contains("status") : nullptr;
     if (!status || !status->is_string()) return "";
-    const std::string_view word = status->get_string();
-    if (word == "success" || word == "completed") return "success";
-    return word == "failed" ? "failed" : "";
+    const auto known = ParseServiceStatus(status->get_string());
+    if (!known) return std::string(status->get_string());
+    if (known == ServiceStatus::kGoesOn) return "";
+    return known == ServiceStatus::kSuccess ? "success" : "failed";
+}
+
+bool IsEnd(std::string_view word) {
+    return word == "success" || word == "failed";
 }
 
 std::optional<Answered> SendOrder(ExecutorStage& stage, const Order& order) {
@@ -94,7 +101,12 @@ std::optional<Answered> SendOrder(ExecutorStage& stage, const Order& order) {
         return {};
     }
     stage.Expect(answer->body.size() <= kAnswerBytesMax, "the answer is larger than 1 MiB");
-    return Answered{answer->status, answer->status == 200 ? EndIn(answer->body) : ""};
+    const std::string ended = answer->status == 200 ? EndIn(answer->body) : "";
+    stage.Expect(ended.empty() || IsEnd(ended),
+                 "/execute was answered with the status '" + ended +
+                     "', which is neither an end (success, completed, failed) nor a word for its "
+                     "going on (accepted, queued, pending, running)");
+    return Answered{answer->status, ended};
 }
 
 bool IsTaken(ExecutorStage& stage, const Answered& answered) {
@@ -115,7 +127,7 @@ std::optional<Callback> AwaitCallback(ExecutorStage& stage, CallbackDoor& door,
         return {};
     }
     stage.Expect(HasToken(*callback, order), "the callback has not the token of the order");
-    stage.Expect(!EndIn(callback->body).empty(),
+    stage.Expect(IsEnd(EndIn(callback->body)),
                  "the callback's status is neither success nor failed");
     return callback;
 }

@@ -95,7 +95,13 @@ INSTANTIATE_TEST_SUITE_P(
                     BadAnswer{"NotFound", 404, "", {}, false},
                     BadAnswer{"Redirect", 302, "", {{"Location", "http://127.0.0.1:1/"}}, false},
                     BadAnswer{"FiveMegabytes", 200, std::string(5 << 20, ' '), {}, false},
-                    BadAnswer{"WrongTypes", 200, R"({"status":"failed","error":7})", {}, false}),
+                    BadAnswer{"WrongTypes", 200, R"({"status":"failed","error":7})", {}, false},
+                    BadAnswer{"UnknownStatus", 200, R"({"status":"ok"})", {}, false},
+                    BadAnswer{"CodeAsText",
+                              200,
+                              R"({"status":"failed","error":{"code":"E1","message":"m"}})",
+                              {},
+                              true}),
     [](const auto& info) { return info.param.name; });
 
 // An executor hangs: the call ends by its own deadline.

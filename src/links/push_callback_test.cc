@@ -115,9 +115,11 @@ TEST(PushLink, ASecondExplanationOfAFailureIsRefused) {
     EXPECT_EQ(stack.Read(id).outcome->message, "no rows");
 }
 
+class PushLinkReminder : public testing::TestWithParam<int> {};
+
 // A long run, well past the time that a call may take: the next leader says where its callback is
-// to go by now. That the executor refuses what it has already changes nothing.
-TEST(PushLink, ANewLeaderRemindsOfWhatWasTakenLongAgo) {
+// to go by now. That the executor refuses what it has already, in whatever words, changes nothing.
+TEST_P(PushLinkReminder, ANewLeaderRemindsOfWhatWasTakenLongAgo) {
     FakeExecutor executor;
     const auto database = std::make_shared<MemoryDatabase>();
     const PushLinkConfig config{.address = "http://second:8080", .timeout = Duration(500)};
@@ -132,7 +134,7 @@ TEST(PushLink, ANewLeaderRemindsOfWhatWasTakenLongAgo) {
         // Another commit takes along that it has started.
         ASSERT_TRUE(old.SetStatus("executor-1", WorkerStatus::kOnline));
     }
-    executor.AnswerWith(409, R"({"error":"runs already"})");
+    executor.AnswerWith(GetParam(), R"({"status":"runs already"})");
     const Time taken = ReadClocks().wall;
     while (ReadClocks().wall <= taken + config.timeout) std::this_thread::yield();
 
@@ -145,6 +147,7 @@ TEST(PushLink, ANewLeaderRemindsOfWhatWasTakenLongAgo) {
     EXPECT_EQ(next.Read(id).status, Status::kSuccess);
     EXPECT_EQ(next.Read(id).attempt, 1u);
 }
+INSTANTIATE_TEST_SUITE_P(Answer, PushLinkReminder, testing::Values(200, 409));
 
 // This process has no descriptor left at the moment when it is to remind: it does so when it has.
 TEST(PushLink, AReminderThatDidNotArriveIsSentAgain) {

@@ -203,11 +203,12 @@ void PushInstance::PassOnAnswer(const AttemptRef& ref, const Result<HttpAnswer>&
     --calls_;
     const Attempt* attempt = FindAttempt(ref);
     if (!attempt) return;
-    const bool reminder = attempt->reminder && (!answer || answer->status >= 300);
+    const bool reminder = attempt->reminder;
     attempts_.erase(ref.execution.text());
     if (!answer && answer.error().code == ErrorCode::kCancelled) return;  // The server stops.
     PushAnswer meaning = ReadPushAnswer(answer);
-    if (reminder || meaning.unsent || !meaning.ended || !context_->pass_on) return;
+    const bool refused = !answer || answer->status >= 300 || !meaning.understood;
+    if ((reminder && refused) || meaning.unsent || !meaning.ended || !context_->pass_on) return;
     context_->pass_on(ref, std::move(*meaning.ended));
 }
 

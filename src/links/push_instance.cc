@@ -263,7 +263,7 @@ void PushInstance::OnAnswer(const AttemptRef& ref, const Result<HttpAnswer>& ans
     if (answer || meaning.instance_failed) JudgeInstance(meaning.instance_failed);
     if (meaning.unsent && !meaning.instance_failed) Rest();
     if (Attempt* attempt = FindAttempt(ref); attempt && attempt->phase == Phase::kCalling) {
-        if (attempt->reminder && (!answer || answer->status >= 300)) {
+        if (attempt->reminder && (!answer || answer->status >= 300 || !meaning.understood)) {
             attempt->phase = meaning.unsent ? Phase::kQueued : Phase::kWaiting;
             return Pump();
         }

@@ -1,15 +1,20 @@
 #include "links/service_report.h"
 
 #include <boost/json/value.hpp>
+#include <utility>
 
 #include "base/json.h"
 #include "base/utf8.h"
 #include "links/frame_inputs.h"
+#include "model/service_status.h"
 
 namespace takt::internal {
 namespace {
 
 namespace json = boost::json;
+
+// Longer words are no status; the start shows what it was.
+constexpr std::size_t kStatusWordBytesMax = 64;
 
 boost::intrusive_ptr<Outcome> Failure(Reason reason, std::int32_t code, std::string_view message) {
     auto outcome = boost::intrusive_ptr<Outcome>(new Outcome);
@@ -24,22 +29,41 @@ std::unexpected<Error> Bad(std::string_view field, std::string_view why) {
                 std::string(field));
 }
 
+struct ErrorCodeRead {
+    std::int32_t number = 0;
+    std::string word;  // A code that is no number of 32 bits: INSUFFICIENT_FUNDS.
+};
+
+Result<ErrorCodeRead> ReadErrorCode(const json::object& error) {
+    ErrorCodeRead read;
+    const json::value* code = error.if_contains("code");
+    if (!code || code->is_null()) return read;
+    if (code->is_string()) {
+        read.word = code->get_string();
+    } else if (code->is_int64() && std::in_range<std::int32_t>(code->get_int64())) {
+        read.number = static_cast<std::int32_t>(code->get_int64());
+    } else if (code->is_number()) {
+        AppendJson(read.word, *code);
+    } else {
+        return Bad("error.code", "must be a number or a text");
+    }
+    return read;
+}
+
 Result<boost::intrusive_ptr<Outcome>> ReadError(const json::value& error) {
     if (error.is_null()) return Failure(Reason::kHandlerFailed, 0, "");
     if (error.is_string()) return Failure(Reason::kHandlerFailed, 0, error.get_string());
     if (!error.is_object()) return Bad("error", "must be a text or {code, message}");
-    std::int32_t code = 0;
-    if (const json::value* number = error.get_object().if_contains("code")) {
-        if (!number->is_int64() || number->get_int64() < INT32_MIN ||
-            number->get_int64() > INT32_MAX) {
-            return Bad("error.code", "must be a number of 32 bits");
-        }
-        code = static_cast<std::int32_t>(number->get_int64());
-    }
+    auto code = ReadErrorCode(error.get_object());
+    if (!code) return std::unexpected(code.error());
+    std::string& said = code->word;
     const json::value* message = error.get_object().if_contains("message");
-    if (message && !message->is_string()) return Bad("error.message", "must be a text");
-    return Failure(Reason::kHandlerFailed, code,
-                   message ? std::string_view(message->get_string()) : "");
+    if (message && !message->is_null()) {
+        if (!message->is_string()) return Bad("error.message", "must be a text");
+        if (!said.empty() && !message->get_string().empty()) said += ": ";
+        said += message->get_string();
+    }
+    return Failure(Reason::kHandlerFailed, code->number, said);
 }
 
 void AppendLines(std::string& to, std::string_view text) {
@@ -75,9 +99,9 @@ Result<std::string> ReadLog(const json::object& object) {
 Result<std::optional<ServiceReport>> ReadReport(const json::object& object) {
     const json::value* name = object.if_contains("status");
     if (!name || name->is_null()) return std::nullopt;
-    const auto status = name->is_string() ? ParseStatus(name->get_string()) : std::nullopt;
-    if (status != Status::kSuccess && status != Status::kFailed) return std::nullopt;
-    ServiceReport report{.success = status == Status::kSuccess};
+    const auto status = name->is_string() ? ParseServiceStatus(name->get_string()) : std::nullopt;
+    if (!status || status == ServiceStatus::kGoesOn) return std::nullopt;
+    ServiceReport report{.success = status == ServiceStatus::kSuccess};
     const json::value* error = object.if_contains("error");
     auto outcome = ReadError(error ? *error : json::value());
     if (!outcome) return std::unexpected(outcome.error());
@@ -128,9 +152,24 @@ PushAnswer ReadFailedCall(const Error& error) {
     }
     // Whoever reads it must not believe that nothing was done.
     const Reason reason = error.field == "timeout" ? Reason::kTimeout : Reason::kHandlerFailed;
-    PushAnswer answer = Ended(
-        reason, 0, "the executor was called, and may have done it: " + error.detail, true);
+    PushAnswer answer =
+        Ended(reason, 0, "the executor was called, and may have done it: " + error.detail, true);
     answer.instance_failed = true;
+    return answer;
+}
+
+// "ok", "done", "error": it says something, and nobody knows whether a callback follows. To wait for
+// one that never comes, and then to order the same again, is worse than a failure that is seen. It is
+// not retried: the work may be done, and the next answer would be no clearer.
+PushAnswer ReadOtherStatus(const json::object& object, std::string_view word) {
+    PushAnswer answer = Ended(
+        Reason::kRejected, 200,
+        "the executor's answer has the status '" + std::string(CutUtf8(word, kStatusWordBytesMax)) +
+            "', which is neither an end (success, completed, failed) nor a word for its going on "
+            "(accepted, queued, pending, running): it may have done it",
+        false);
+    answer.ended->log = ReadLog(object).value_or("");
+    answer.understood = false;
     return answer;
 }
 
@@ -138,10 +177,17 @@ PushAnswer ReadOk(const std::string& body) {
     const auto value = ParseJson(body, {.bytes_max = kReportBytesMax});
     // "ok" or an empty body: it was taken, and says no more.
     if (!value || !value->is_object()) return {};
+    const json::value* status = value->get_object().if_contains("status");
+    if (status && status->is_string() && !ParseServiceStatus(status->get_string())) {
+        return ReadOtherStatus(value->get_object(), status->get_string());
+    }
     auto report = ReadReport(value->get_object());
     if (!report) {
-        return Ended(Reason::kRejected, 200,
-                     "the executor's answer cannot be understood: " + report.error().detail, false);
+        PushAnswer answer =
+            Ended(Reason::kRejected, 200,
+                  "the executor's answer cannot be understood: " + report.error().detail, false);
+        answer.understood = false;
+        return answer;
     }
     PushAnswer answer{.ended = std::move(*report)};
     // A log that cannot be read is no reason to doubt an attempt that goes on.

@@ -35,6 +35,55 @@ TEST(ServiceReport, CallbacksThatCannotBeUnderstoodAreRefusedByField) {
     EXPECT_EQ(long_error->report.outcome->message.size(), kErrorBytesMax);
 }
 
+// Most services name their failures: whoever looks must see the name, and a retry must not hang on it.
+TEST(ServiceReport, ACodeThatIsATextIsKeptInTheMessage) {
+    const auto message = [](const std::string& error) {
+        const std::string body = R"({"status":"failed","error":)" + error + "}";
+        const auto callback = ReadCallback(body);
+        EXPECT_TRUE(callback) << error;
+        const PushAnswer answer = ReadPushAnswer(HttpAnswer{.status = 200, .body = body});
+        EXPECT_TRUE(answer.ended && answer.ended->retryable && answer.understood) << error;
+        EXPECT_EQ(answer.ended->outcome->reason, Reason::kHandlerFailed);
+        return callback ? callback->report.outcome->message.str() : "";
+    };
+    EXPECT_EQ(message(R"({"code":"INSUFFICIENT_FUNDS","message":"m"})"), "INSUFFICIENT_FUNDS: m");
+    EXPECT_EQ(message(R"({"code":"INSUFFICIENT_FUNDS"})"), "INSUFFICIENT_FUNDS");
+    EXPECT_EQ(message(R"({"code":"","message":"m"})"), "m");
+    EXPECT_EQ(message(R"({"code":null,"message":null})"), "");
+    EXPECT_EQ(message(R"({"code":7,"message":"m"})"), "m");
+    EXPECT_EQ(message(R"({"code":5000000000,"message":"m"})"), "5000000000: m");
+    EXPECT_EQ(ReadCallback(R"({"status":"failed","error":{"code":[]}})").error().field,
+              "error.code");
+}
+
+// A service says "ok" and calls nobody back: nobody may wait for it until the timeout, and then pay
+// a second time.
+TEST(ServiceReport, AStatusThatIsNoKnownWordIsAFailureThatIsSeen) {
+    const auto read = [](const std::string& body) {
+        return ReadPushAnswer(HttpAnswer{.status = 200, .body = body});
+    };
+    for (const char* word : {"ok", "done", "error", "", "cancelled", "success "}) {
+        const PushAnswer answer = read(R"({"log":"x","status":")" + std::string(word) + "\"}");
+        ASSERT_TRUE(answer.ended) << word;
+        EXPECT_FALSE(answer.ended->success || answer.ended->retryable || answer.understood) << word;
+        EXPECT_TRUE(answer.ended->outcome->message.view().contains(std::string(word) + "'"));
+        EXPECT_EQ(answer.ended->log, "x\n");
+    }
+    for (const char* word : {"success", "SUCCESS", "Completed", "succeeded"}) {
+        const PushAnswer answer = read(R"({"status":")" + std::string(word) + R"(","result":1})");
+        ASSERT_TRUE(answer.ended) << word;
+        EXPECT_TRUE(answer.ended->success) << word;
+    }
+    for (const char* body :
+         {R"({"status":"accepted"})", R"({"status":"RUNNING"})", R"({"status":"in_progress"})",
+          R"({"status":200})", R"({"status":null})", R"({"success":true})", "ok", ""}) {
+        EXPECT_FALSE(read(body).ended) << body;
+    }
+    EXPECT_FALSE(ReadPushAnswer(HttpAnswer{.status = 202, .body = R"({"status":"ok"})"}).ended);
+    EXPECT_TRUE(ReadCallback(R"({"status":"SUCCESS"})"));
+    EXPECT_EQ(ReadCallback(R"({"status":"ok"})").error().field, "status");
+}
+
 TEST(ReadNews, NamesTheFieldAtFault) {
     for (const auto& [body, field] : std::vector<std::pair<std::string, std::string>>{
              {R"({"lines":[1]})", "lines"},
