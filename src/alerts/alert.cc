@@ -76,13 +76,24 @@ void WriteAlertFields(JsonWriter& json, const Alert& alert) {
     }
 }
 
+bool Alert::HasHeard(std::string_view channel) const {
+    const auto found = heard.find(channel);
+    return found != heard.end() && found->second >= state;
+}
+
 std::string EncodeAlert(const Alert& alert) {
     std::string out;
     JsonWriter json(out);
     json.BeginObject();
     WriteAlertFields(json, alert);
     json.Field("occasion", alert.occasion).Field("settled", alert.settled);
-    json.Field("told", alert.told ? Name(*alert.told) : std::string_view()).EndObject();
+    json.Field("told", alert.told ? Name(*alert.told) : std::string_view());
+    if (!alert.heard.empty()) {
+        json.Key("heard").BeginObject();
+        for (const auto& [channel, state] : alert.heard) json.UserKey(channel).Value(Name(state));
+        json.EndObject();
+    }
+    json.EndObject();
     return out;
 }
 
@@ -122,6 +133,13 @@ Result<Alert> DecodeAlert(std::string_view id, std::string_view value) {
         const auto& by = acknowledged->as_object();
         alert.acknowledged =
             Acknowledgement{TextOf(by, "by"), TimeOf(by, "at"), TextOf(by, "note")};
+    }
+    const auto* heard = object.if_contains("heard");
+    if (heard && heard->is_object()) {
+        for (const auto& member : heard->as_object()) {
+            const auto state = ParseAlertState(TextOf(heard->as_object(), member.key()));
+            if (state) alert.heard.emplace(member.key(), *state);
+        }
     }
     return alert;
 }

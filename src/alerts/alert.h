@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -51,6 +53,10 @@ struct Alert {
     // by the next one. One that began and ended while nobody was to be told is kResolved here too:
     // nothing is left to tell.
     std::optional<AlertState> told;
+    // Channels that have heard of a state that others have not heard of yet, and which. When all have,
+    // `told` says so.
+    std::map<std::string, AlertState, std::less<>> heard = {};
+    bool HasHeard(std::string_view channel) const;  // Of its present state.
 };
 
 // Names what an alert is about, so that two who see it call it the same.

@@ -53,6 +53,7 @@ void Alerts::OnRole(Role role) {
     book_.Reset();
     over_.clear();
     unkept_.clear();
+    partly_told_.clear();
     values_.clear();
     if (leads && config_.enabled) Launch(Watch(home_.term()));
     // Changes that waited for one of the last term hear that nothing is ready.
@@ -163,12 +164,17 @@ void Alerts::Judge(const Engine& engine) {
         Post(alert);
     }
     for (const Alert* alert : evaluator_.TakeUnkept()) Keep(*alert);
+    // One channel is away, the others have heard: the next leader tells only the one.
+    for (const std::string& id : std::exchange(partly_told_, {})) {
+        if (const Alert* alert = FindAlert(id); alert && !alert->heard.empty()) Keep(*alert);
+    }
     TellOwed();
     ForgetOldest();
 }
 
 void Alerts::Bury(Alert& alert) {
-    const bool heard = alert.told || telling_.contains({alert.id, AlertState::kFiring});
+    const bool heard =
+        alert.told || !alert.heard.empty() || telling_.contains({alert.id, AlertState::kFiring});
     // A silence hid all of it: who did not hear that it fires need not hear that it is over.
     if (!heard) alert.told = AlertState::kResolved;
     over_.push_front(alert);
@@ -240,8 +246,21 @@ void Alerts::TellGroup(const std::vector<const Alert*>& alerts) {
                        home_.Guard([this, id = alert.id, state = alert.state] {
                            telling_.erase({id, state});
                            OnTold(id, state);
-                       }));
+                       }),
+                       [this, id = alert.id, state = alert.state,
+                        stay = home_.stay()](const std::string& channel) {
+                           if (stay.holds()) OnHeard(id, state, channel);
+                       });
     }
+}
+
+// Written down at the next look, unless all have heard by then: mostly they have.
+void Alerts::OnHeard(const std::string& id, AlertState state, const std::string& channel) {
+    Alert* alert = FindAlert(id);
+    if (!alert || (alert->told && *alert->told >= state)) return;
+    AlertState& heard = alert->heard.try_emplace(channel, state).first->second;
+    heard = std::max(heard, state);
+    partly_told_.insert(id);
 }
 
 // Remembered, so that the next leader does not tell it again. Not worth an event.
@@ -250,6 +269,7 @@ void Alerts::OnTold(const std::string& id, AlertState state) {
     // It may be gone, or gone on to the next state, which is told by itself, meanwhile.
     if (!alert || (alert->told && *alert->told >= state)) return;
     alert->told = state;
+    std::erase_if(alert->heard, [&](const auto& one) { return one.second <= state; });
     Keep(*alert);
 }
 

@@ -114,6 +114,7 @@ class Alerts final : public Sink {
     bool IsOwed(const Alert& alert, Time now) const;
     void TellOwed();
     void TellGroup(const std::vector<const Alert*>& alerts);
+    void OnHeard(const std::string& id, AlertState state, const std::string& channel);
     void OnTold(const std::string& id, AlertState state);
     void Keep(const Alert& alert);
     void StoreThenApply(SettingPut row, ActPtr by, Done<void> done);
@@ -135,6 +136,7 @@ class Alerts final : public Sink {
     std::map<std::string, Alert> unkept_;  // The store did not take them yet.
     // Alerts that are being told. Outlives a term: what waits for a slow channel still goes out.
     std::set<std::pair<std::string, AlertState>> telling_;
+    std::set<std::string> partly_told_;  // Alerts of which a channel has heard since the last look.
     std::map<std::string, double>
         values_;  // By rule: the last one seen, the worst of its subjects.
     std::deque<std::move_only_function<void(Alerts&)>> changes_;  // Wait for their turn.

@@ -9,9 +9,27 @@
 namespace takt::internal {
 namespace {
 
+// Settings as an earlier leader left them.
+class LeftRows : public StoreWrapper {
+  public:
+    explicit LeftRows(const std::map<Text, Text>& rows) : StoreWrapper(nullptr), rows_(rows) {}
+    void ListSettings(Partition, const Text& prefix, Done<std::vector<SettingPut>> done) override {
+        std::vector<SettingPut> found;
+        for (const auto& [key, value] : rows_) {
+            if (key.view().starts_with(prefix.view())) found.push_back({key, value});
+        }
+        done(std::move(found));
+    }
+
+  private:
+    const std::map<Text, Text>& rows_;
+};
+
 class AlertsTest : public ::testing::Test {
   protected:
-    AlertsTest() {
+    // `rows`: as an earlier leader left them.
+    explicit AlertsTest(std::map<Text, Text> rows = {}) : stored(std::move(rows)) {
+        if (stored.empty()) quiet.emplace();
         NodeConfig config;
         config.leadership.node = NodeId("a");
         node = std::make_unique<Node>(runtime, store, config, SeedOf(1), &alerts);
@@ -51,16 +69,25 @@ class AlertsTest : public ::testing::Test {
         return nullptr;
     }
 
-    const LogCapture quiet;
+    std::optional<LogCapture> quiet;  // There is one at a time.
     DrivenRuntime runtime;
     DrivenStore store;
-    Delivery delivery{runtime, {}, [](const Channel&, const Notice&, auto) {}};
-    Alerts alerts{runtime, PartitionReader(store, kDefaultPartition), delivery, OneRule(),
+    std::map<Text, Text> stored;
+    LeftRows left{stored};
+    std::vector<std::string> told;  // Channels, in their order. "away" never answers.
+    std::vector<std::move_only_function<void(Result<void>)>> held;
+    Delivery delivery{runtime,
+                      {{.name = "log"}, {.name = "away"}, {.name = "pager"}},
+                      [this](const Channel& channel, const Notice&, auto done) {
+                          told.push_back(channel.name);
+                          if (channel.name != "away") return done({});
+                          held.push_back(std::move(done));
+                      }};
+    Alerts alerts{runtime, PartitionReader(left, kDefaultPartition), delivery, OneRule(),
                   [](const Engine&, Instant, AlertReadings& readings) {
                       readings.push_back({.metric = "tasks_pending", .value = 1});
                   }};
     std::unique_ptr<Node> node;
-    std::map<Text, Text> stored;
 };
 
 // Somebody acknowledges a pending alert in the moment in which it fires.
@@ -85,6 +112,31 @@ TEST_F(AlertsTest, AnAcknowledgementSurvivesThatTheAlertFiresMeanwhile) {
     EXPECT_EQ(kept->state, AlertState::kFiring);
     ASSERT_TRUE(kept->acknowledged);
     EXPECT_EQ(kept->acknowledged->by, "ada");
+}
+
+// The next process that leads, with what the one before left.
+class Successor : public AlertsTest {
+  public:
+    explicit Successor(std::map<Text, Text> rows) : AlertsTest(std::move(rows)) {}
+    void TestBody() override {}
+    const std::vector<std::string>& Tells() {
+        for (int i = 0; i < 4; ++i) {
+            runtime.Pass(6s);
+            AnswerCommits();
+        }
+        return told;
+    }
+};
+
+// One webhook hangs, and the leader dies meanwhile: the pagers that have heard are not called again.
+TEST_F(AlertsTest, ANewLeaderTellsOnlyTheChannelsThatHaveNotHeard) {
+    for (int i = 0; i < 4; ++i) {
+        runtime.Pass(6s);
+        AnswerCommits();
+    }
+    ASSERT_EQ(told, (std::vector<std::string>{"log", "away", "pager"}));
+    Successor next(stored);
+    EXPECT_EQ(next.Tells(), std::vector<std::string>{"away"});
 }
 
 // Two people silence a rule in the same moment: nothing of either is lost by the other.

@@ -193,17 +193,19 @@ std::vector<Delivery::View> Delivery::channels() const {
     return views;
 }
 
-void Delivery::Send(const Notice& notice, const std::vector<std::string>& channels, Action done) {
+void Delivery::Send(const Notice& notice, const std::vector<std::string>& channels, Action done,
+                    const Heard& heard) {
     const auto all = WhenAllAreDone(std::move(done));
     for (const auto& line : lines_) {
         const bool named = std::ranges::find(channels, line->channel.name) != channels.end();
         if (line->gone || (!channels.empty() && !named)) continue;
+        if (notice.alert.HasHeard(line->channel.name)) continue;
         if (line->waiting.size() >= kWaitingMax) {
             Note(*line, line->channel.version,
                  Fail(ErrorCode::kExhausted, "too many alerts wait for this channel"));
             continue;
         }
-        line->waiting.push_back({notice, all});
+        line->waiting.push_back({notice, all, heard});
         line->waiting.back().notice.space = space_;
         if (!line->busy) Launch(TellAll(*line));
     }
@@ -218,6 +220,7 @@ Flow<> Delivery::TellAll(Line& line) {
         // again.
         const Item ended = std::move(line.waiting.front());
         line.waiting.pop_front();
+        if (told.result) ended.heard(line.channel.name);
     }
     line.busy = false;
     if (line.gone) std::erase_if(lines_, [&](const auto& one) { return one.get() == &line; });

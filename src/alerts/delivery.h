@@ -58,9 +58,13 @@ class Delivery {
              ChannelGuard guard = {});
     ~Delivery();
 
-    // Tells the channels named, or all if none is; names that nobody has are passed over. `done`
-    // comes when each has heard or was given up.
-    void Send(const Notice& notice, const std::vector<std::string>& channels, Action done);
+    // Tells the channels named, or all if none is; names that nobody has are passed over, and so are
+    // channels that have heard of its state. `done` comes when each has heard or was given up,
+    // `heard` for each that has.
+    using Heard = std::function<void(const std::string& channel)>;
+    void Send(
+        const Notice& notice, const std::vector<std::string>& channels, Action done,
+        const Heard& heard = [](const std::string&) {});
     // One try, no queue. kNotFound if there is no such channel; kConflict while another test of it
     // is under way.
     void Test(const std::string& channel, std::move_only_function<void(Result<void>)> done);
@@ -89,6 +93,7 @@ class Delivery {
     struct Item {
         Notice notice;
         std::shared_ptr<Action> done;  // Called by the last of those who hold it.
+        Heard heard;
     };
     struct Line {
         Channel channel;
