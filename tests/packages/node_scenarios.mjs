@@ -21,6 +21,15 @@ const rejects = async (promise, kind, check = () => {}) => {
 };
 
 const scenarios = {
+  // Until it is killed; nothing is listened to.
+  async trust() {
+    new takt.Worker(urls, { caFile: `${folder}/ca.pem` }).handle("echo", (task) => task.payload).start();
+    const other = new takt.Client(urls, { caFile: `${folder}/ca.pem`, patience: 0 });
+    for (;;) {
+      await other.submit("echo").catch((error) => console.log(error.message));
+      await sleep(200);
+    }
+  },
   async client() {
     const worker = new takt.Worker(urls).handle("echo", (task) => task.payload).handle("bad", () => null.x).start();
     assert.deepEqual((await client.run("echo", { name: "Bärlauch 韭" }, { priority: "high" })).result, {

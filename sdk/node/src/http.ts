@@ -1,10 +1,10 @@
 // Calls to schedulers: kept connections, the next server when one is away, patience for a new leader.
-import { readFileSync } from "node:fs";
 import http from "node:http";
 import https from "node:https";
 import { setTimeout as sleep } from "node:timers/promises";
 
 import { Invalid, Stopped, TaktError, Unavailable, UnknownOutcome, errorOf } from "./errors.js";
+import { Trust } from "./trust.js";
 import { VERSION } from "./version.js";
 
 const PAUSE_MIN = 50; // Milliseconds between two rounds over all servers.
@@ -52,6 +52,7 @@ export class Transport {
   readonly #servers: string[];
   readonly #headers: Record<string, string>;
   readonly #agents: { http: http.Agent; https: https.Agent };
+  readonly #trust: Trust;
   readonly #closed = new AbortController();
   #first = 0; // The server that answered last.
 
@@ -66,8 +67,8 @@ export class Transport {
     this.#servers = servers;
     this.#headers = { Accept: "application/json", "User-Agent": `takt-node/${VERSION}` };
     if (token) this.#headers.Authorization = `Bearer ${token}`;
-    const tls = caFile ? { ca: readFileSync(caFile) } : {};
-    this.#agents = { http: new http.Agent({ keepAlive: true }), https: new https.Agent({ keepAlive: true, ...tls }) };
+    this.#trust = new Trust(caFile);
+    this.#agents = { http: new http.Agent({ keepAlive: true }), https: new https.Agent({ keepAlive: true }) };
   }
 
   close(): void {
@@ -151,11 +152,11 @@ export class Transport {
       let connected = false;
       // A kept connection may be closed while it is asked: no harm if the question can be asked again.
       const agent = repeat ? (secure ? this.#agents.https : this.#agents.http) : undefined;
-      const fresh = secure ? { ca: this.#agents.https.options.ca } : {};
       const request = (secure ? https : http).request(server + target, {
         method,
         headers,
-        agent: agent ?? (secure ? new https.Agent(fresh) : new http.Agent()),
+        agent: agent ?? (secure ? new https.Agent() : new http.Agent()),
+        ...(secure ? { ca: this.#trust.ca } : {}),
       });
       const stop = () => request.destroy(new Stopped("the client was closed", { code: "stopped" }));
       this.#closed.signal.addEventListener("abort", stop, { once: true });

@@ -1,6 +1,5 @@
 // Worker: runs what a scheduler gives it. The worker's side of docs/worker_protocol.md.
 import { randomUUID } from "node:crypto";
-import { readFileSync } from "node:fs";
 import os from "node:os";
 
 import { Conflict, Invalid, Stopped, TaktError, WaitTimeout, WorkerRefused } from "./errors.js";
@@ -11,6 +10,7 @@ import { Outbox } from "./outbox.js";
 import { Servers, pauseBefore } from "./servers.js";
 import { Session, SessionEnd } from "./session.js";
 import { Task } from "./task.js";
+import { Trust } from "./trust.js";
 import { VERSION } from "./version.js";
 import { Handler, WorkerEvent, WorkerOptions, checkedCapacity, checkedId } from "./worker_options.js";
 import { acceptsZstd } from "./zstd.js";
@@ -35,7 +35,7 @@ export class Worker {
   readonly #drainTimeout: number;
   readonly #stopGrace: number;
   readonly #instance = randomUUID();
-  readonly #ca?: Buffer;
+  readonly #trust: Trust;
   readonly #handlers = new Map<string, Handler>();
   #fallback?: Handler;
   #held = new Map<string, Held>();
@@ -48,6 +48,7 @@ export class Worker {
   #namespaceId = 0;
   #termId = "0";
   #failures = 0;
+  #warned = ""; // Why the last try failed.
   #moves = 0;
   #retry?: NodeJS.Timeout;
   #draining = false;
@@ -66,7 +67,7 @@ export class Worker {
     this.#drainTimeout = seconds(options.drainTimeout ?? 60, "drainTimeout") * 1000;
     this.#stopGrace = seconds(options.stopGrace ?? 3, "stopGrace") * 1000;
     this.#servers = new Servers(readServers(servers), this.#options.namespace);
-    if (options.caFile) this.#ca = readFileSync(options.caFile);
+    this.#trust = new Trust(options.caFile);
   }
 
   /** The handler of a type. */
@@ -168,7 +169,7 @@ export class Worker {
 
   #connect(): void {
     const token = this.#options.token ?? process.env.TAKT_TOKEN;
-    const session = new Session(this.#servers.take(), token, this.#ca, {
+    const session = new Session(this.#servers.take(), token, this.#trust.ca, {
       hello: () => this.#hello(),
       frame: (frame) => this.#onFrame(session, frame),
       closed: (end) => this.#onClosed(end),
@@ -197,6 +198,7 @@ export class Worker {
     clearInterval(this.#beats);
     this.#outbox = this.#session = undefined;
     this.#tell("disconnected", why);
+    this.#warn(lasted > 0 ? "" : why);
     this.#wake();
     if (this.#over || this.#leaving) return;
     if (this.#failure) return this.#finish();
@@ -291,6 +293,14 @@ export class Worker {
     } catch (error) {
       process.emitWarning(`onEvent threw: ${error}`);
     }
+  }
+
+  /** Why it gets no work, for a program that does not listen itself: once, however often it is tried. */
+  #warn(why: string): void {
+    if (why && why !== this.#warned && !this.#options.onEvent && !this.#over) {
+      process.emitWarning(`worker ${this.id} cannot connect: ${why}`, "TaktWarning");
+    }
+    this.#warned = why;
   }
 
   // --- Attempts ----------------------------------------------------------------------------------

@@ -56,7 +56,8 @@ class Waits:
     async def _get(self, path: str, query: Mapping[str, Any]) -> Any:
         server = self._transport.server
         parts = urllib.parse.urlsplit(server)
-        tls = self._transport.tls if parts.scheme == "https" else None
+        trust = self._transport.trust
+        tls = trust.context() if trust and parts.scheme == "https" else None
         port = parts.port or (443 if tls else 80)
         try:
             reader, writer = await asyncio.open_connection(parts.hostname, port, ssl=tls)

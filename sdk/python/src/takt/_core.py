@@ -4,7 +4,6 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-import ssl
 import time
 import uuid
 from collections.abc import Callable, Mapping
@@ -15,6 +14,7 @@ from ._load import cpu_load, memory_load
 from ._options import Options
 from ._outbox import Outbox
 from ._servers import Servers, pause_before
+from ._trust import Trust
 from ._websocket import WebSocket, WebSocketError
 from ._zstd import UNPACK
 from .errors import TaktError, WorkerRefused
@@ -53,7 +53,7 @@ class Core:
         self._heartbeat = 10.0
         self._heard_at = 0.0
         self._servers = Servers(options.servers, options.namespace)
-        self._tls = ssl.create_default_context(cafile=options.ca_file)
+        self._trust = Trust(options.ca_file)
         self._capacity_said = 0  # In this session.
         self._hurry = False
         self._leaving = False  # Bye was said.
@@ -108,7 +108,7 @@ class Core:
             target = self._servers.take()
             try:
                 headers = {"Authorization": f"Bearer {self.options.token}"} if self.options.token else {}
-                socket = await WebSocket.open(target, headers, self._tls, CONNECT_TIMEOUT)
+                socket = await WebSocket.open(target, headers, self._trust.context(), CONNECT_TIMEOUT)
             except WebSocketError as error:
                 patient = error.status in (401, 403, 429)
                 failures += 1

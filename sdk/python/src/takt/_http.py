@@ -9,13 +9,13 @@ import os
 import random
 import select
 import socket
-import ssl
 import threading
 import time
 import urllib.parse
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ._trust import Trust
 from ._version import VERSION
 from .errors import Invalid, Stopped, TaktError, Unavailable, UnknownOutcome, of_problem
 
@@ -57,8 +57,7 @@ class Transport:
         self.headers = {"Accept": "application/json", "User-Agent": f"takt-python/{VERSION}"}
         if token:
             self.headers["Authorization"] = f"Bearer {token}"
-        self.tls = (ssl.create_default_context(cafile=ca_file)
-                    if any(name.startswith("https:") for name in servers) else None)
+        self.trust = Trust(ca_file) if any(name.startswith("https:") for name in servers) else None
         self._idle: dict[str, collections.deque[http.client.HTTPConnection]] = {
             name: collections.deque() for name in servers}
         self._first = 0  # The server that answered last.
@@ -176,8 +175,9 @@ class Transport:
         assert parts.hostname
         connection: http.client.HTTPConnection
         if parts.scheme == "https":
+            assert self.trust
             connection = http.client.HTTPSConnection(parts.hostname, parts.port, timeout=min(timeout, 5.0),
-                                                     context=self.tls)
+                                                     context=self.trust.context())
         else:
             connection = http.client.HTTPConnection(parts.hostname, parts.port, timeout=min(timeout, 5.0))
         try:
