@@ -31,12 +31,31 @@ std::string GrantFor(const WaitingCommandLine& waiting, const Person& person) {
     return text;
 }
 
+// REQUIRES: GrantFor wrote it.
+struct CommandLineGrant {
+    WaitingCommandLine waiting;
+    Person person;
+};
+CommandLineGrant ReadGrant(std::string_view text) {
+    const auto value = ParseJson(text).value();
+    const boost::json::object& grant = value.get_object();
+    const auto at = [&](const char* name) { return std::string(grant.at(name).as_string()); };
+    CommandLineGrant read{.waiting = {.port = at("port"), .challenge = at("challenge")},
+                          .person = {.subject = at("subject"), .name = at("name"), .groups = {}}};
+    for (const auto& group : grant.at("groups").as_array()) {
+        read.person.groups.emplace_back(group.as_string());
+    }
+    return read;
+}
+
 bool PrefersChinese(const HttpRequest& request) {
     const auto languages = request.headers.Find("Accept-Language");
     return languages && languages->starts_with("zh");
 }
 
-// The person has said yes: the command line gets a code.
+// The person has said yes: the command line gets a code. It passes through addresses, which browsers and
+// proxies keep: whoever reads it there has nothing without the verifier, for the session is made when
+// that is shown.
 void GrantCommandLine(Call call) {
     const SignIn* signin = call.services().gate->signin.get();
     if (!signin) return call.Refuse(kNoSignIn);
@@ -48,18 +67,10 @@ void GrantCommandLine(Call call) {
             call, {ErrorCode::kInvalid,
                    "this page was not answered in time; begin again with takt login", ""});
     }
-    const auto value = ParseJson(opened->text).value();
-    const boost::json::object& grant = value.get_object();
-    const auto at = [&](const char* name) { return std::string(grant.at(name).as_string()); };
-    Person person{.subject = at("subject"), .name = at("name"), .groups = {}};
-    for (const auto& group : grant.at("groups").as_array()) {
-        person.groups.emplace_back(group.as_string());
-    }
-    const auto session = MakeSession(call, *signin, std::move(person));
-    if (!session) return;
-    const std::string code = signin->sessions->seal().Close("takt-code", at("challenge") + *session,
-                                                            now + kCodeLifetime);
-    HttpResponse response = GoTo("http://127.0.0.1:" + at("port") + "/?code=" + code);
+    const std::string code =
+        signin->sessions->seal().Close("takt-code", opened->text, now + kCodeLifetime);
+    const std::string port = ReadGrant(opened->text).waiting.port;
+    HttpResponse response = GoTo("http://127.0.0.1:" + port + "/?code=" + code);
     response.status = 303;  // A GET, whatever brought the browser here.
     call.Send(std::move(response));
 }
@@ -105,12 +116,15 @@ void RedeemCode(Call call) {
     if (!body) return call.RefuseRequest(body.error());
     const Time now = ReadClocks().wall;
     const auto opened = signin->sessions->seal().Open("takt-code", body->code, now);
-    const std::string challenge = ChallengeFor(body->verifier);
-    if (!opened || !opened->text.starts_with(challenge)) {
-        return call.Refuse({401, "unauthorized", "the code is not good, or not any more"});
-    }
-    MadeSession made{.text = opened->text.substr(challenge.size()), .session = {}};
-    made.session = signin->sessions->Read(made.text, now).value();
+    const auto refuse = [&] {
+        call.Refuse({401, "unauthorized", "the code is not good, or not any more"});
+    };
+    if (!opened) return refuse();
+    CommandLineGrant grant = ReadGrant(opened->text);
+    if (grant.waiting.challenge != ChallengeFor(body->verifier)) return refuse();
+    const auto session = MakeSession(call, *signin, std::move(grant.person));
+    if (!session) return;
+    MadeSession made{.text = *session, .session = signin->sessions->Read(*session, now).value()};
     std::string answer;
     JsonWriter json(answer);
     json.BeginObject();

@@ -327,10 +327,14 @@ class SignInTest(TaktTest):
         who = subprocess.run([TAKT, "whoami", "--server", self.url, "--token", out.strip()], text=True,
                              capture_output=True, env=environment())
         self.assertIn("ada@example.org", who.stdout, who.stderr)
-        # The code is worth nothing to whoever sees the address.
-        status, _, _ = Browser().open(self.url + "/auth/session", "POST", {"Content-Type": "application/json"},
-                                      json.dumps({"code": "x", "verifier": "y"}).encode())
-        self.assertEqual(status, 401)
+        # The code is worth nothing to whoever sees the address: no session is in it, and none is given for it.
+        code = urllib.parse.parse_qs(urllib.parse.urlsplit(url).query)["code"][0]
+        said = code.split(".")[2]
+        self.assertNotIn(b"takt-session", base64.urlsafe_b64decode(said + "=" * (-len(said) % 4)))
+        for shown in (code, "x"):
+            status, _, _ = Browser().open(self.url + "/auth/session", "POST", {"Content-Type": "application/json"},
+                                          json.dumps({"code": shown, "verifier": "y"}).encode())
+            self.assertEqual(status, 401)
 
     def test_a_page_that_asks_can_be_neither_forged_nor_framed(self):
         """Somebody lures a browser to the address of a program of theirs, and would press the button too."""
