@@ -121,7 +121,10 @@ asio::awaitable<bool> Connection::Handshake() {
     while (transport_->is_tls()) {
         const IoResult result = transport_->TryHandshake();
         if (result.state == IoState::kDone) break;
-        if (result.state == IoState::kClosed || result.state == IoState::kFailed) co_return false;
+        if (result.state == IoState::kClosed || result.state == IoState::kFailed) {
+            if (transport_->met_plain_http()) transport_->RefusePlainHttp();
+            co_return false;
+        }
         const auto [error] = co_await transport_->Wait(result.state);
         // A wait that had ended already is not cancelled by what came since.
         if (error || expired_ || aborted_) co_return false;

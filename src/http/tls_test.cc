@@ -178,13 +178,19 @@ TEST_F(TlsTest, RenewedCertificateIsTaken) {
     EXPECT_TRUE(Call("127.0.0.1", File("a.pem")));
 }
 
-// A plain client, or a port scanner, on the TLS port; one that connects and says nothing.
-TEST_F(TlsTest, ClientThatDoesNotSpeakTlsIsDropped) {
+// Somebody forgot the s of https://; a port scanner; one that connects and says nothing.
+TEST_F(TlsTest, ClientThatDoesNotSpeakTlsIsToldAndDropped) {
     options_.head_timeout = 100ms;
     Serve();
-    RawClient plain(server_->port());
-    plain.Send(Get("/"));
-    EXPECT_EQ(plain.ReadAll().find("HTTP"), std::string::npos);
+    const auto client = BlockingHttpClient::Create({}).value();
+    const auto answer =
+        client->Send({.url = "http://127.0.0.1:" + std::to_string(server_->port()) + "/"});
+    ASSERT_TRUE(answer) << answer.error().detail;
+    EXPECT_EQ(answer->status, 400);
+    EXPECT_EQ(answer->body, "this port speaks TLS: its address begins with https://\n");
+    RawClient scanner(server_->port());
+    scanner.Send("\x01\x02\x03\x04\x05 nothing that anybody speaks");
+    EXPECT_EQ(scanner.ReadAll().find("HTTP"), std::string::npos);
     RawClient silent(server_->port());
     EXPECT_EQ(silent.ReadAll(), "");
     EXPECT_FALSE(silent.timed_out());

@@ -72,9 +72,21 @@ IoResult Transport::TlsOutcome(int returned, std::size_t bytes) {
         case SSL_ERROR_ZERO_RETURN:
             return {IoState::kClosed};
         default:
+            met_plain_http_ = ERR_GET_REASON(ERR_peek_error()) == SSL_R_HTTP_REQUEST;
             tls_error_ = TlsErrorText(ssl_.get());
             return {IoState::kFailed};
     }
+}
+
+void Transport::RefusePlainHttp() {
+    constexpr std::string_view kRefusal =
+        "HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain\r\nContent-Length: 55\r\n"
+        "Connection: close\r\n\r\n"
+        "this port speaks TLS: its address begins with https://\n";
+    ::send(socket_.native_handle(), kRefusal.data(), kRefusal.size(), MSG_NOSIGNAL);
+    // What is left unread would reset the connection, and take the answer along.
+    char rest[4096];
+    for (int i = 0; i < 16 && ::recv(socket_.native_handle(), rest, sizeof rest, 0) > 0;) ++i;
 }
 
 bool Transport::HasBuffered() const {

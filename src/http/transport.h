@@ -62,6 +62,10 @@ class Transport {
     bool is_tls() const { return ssl_ != nullptr; }
     // Why the last TLS operation failed, for people.
     const std::string& tls_error() const { return tls_error_; }
+    // Whether the peer sent HTTP where a TLS handshake was due.
+    bool met_plain_http() const { return met_plain_http_; }
+    // Tells that peer so, in clear text. One try, as much as the socket takes.
+    void RefusePlainHttp();
     boost::asio::ip::tcp::socket& socket() { return socket_; }
 
   private:
@@ -74,6 +78,7 @@ class Transport {
     boost::asio::ip::tcp::socket socket_;
     SslPointer ssl_;
     std::string tls_error_;
+    bool met_plain_http_ = false;
 };
 
 }  // namespace takt::internal::http
