@@ -133,6 +133,10 @@ TaskResult HttpTaskHandler::Execute(TaskContext& context) {
     if (*waiting->answer) return ResultOfAnswer(**waiting->answer);
     const Error& error = waiting->answer->error();
     if (error.code == ErrorCode::kInvalid) return TaskResult::FinalFailure(error.detail);
+    // It was called and has answered: the next answer would be as large, and the work done twice.
+    if (error.field == "response_bytes_max") {
+        return TaskResult::FinalFailure(error.detail + "; it was called, and may have done it");
+    }
     return TaskResult::Failure(error.detail);
 }
 

@@ -139,9 +139,13 @@ TEST_F(HttpTaskHandlerTest, AsManyCallsAreMadeAtOnceAsThereAreAttempts) {
     }
 }
 
-TEST_F(HttpTaskHandlerTest, AnAnswerThatIsTooLargeIsAFailure) {
+// The service has done it and says so at length: to call it again would do it again.
+TEST_F(HttpTaskHandlerTest, AnAnswerThatIsTooLargeIsAFailureForGood) {
     body_ = '"' + std::string(20'000, 'x') + '"';
-    EXPECT_FALSE(Attempt().Run(*Make()).success());
+    const TaskResult result = Attempt().Run(*Make());
+    EXPECT_FALSE(result.success());
+    EXPECT_TRUE(result.final);
+    EXPECT_THAT(result.message, HasSubstr("may have done it"));
 }
 
 TEST_F(HttpTaskHandlerTest, AServiceThatIsNotThereMayBeTriedAgain) {
