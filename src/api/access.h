@@ -50,6 +50,9 @@ constexpr std::string_view kEverySpace = "*";
 // Behind a token's key: when it was last used. A setting of its own, so that writing it down late
 // never brings a revoked token back.
 constexpr std::string_view kTokenUsedSuffix = "/used";
+// In place of that time: it was the last token, and was revoked. Without this word a store that has
+// no token any more has lost them.
+constexpr std::string_view kLastTokenRevoked = "revoked";
 
 // The bounds of a worker's or an executor's token; an empty list: there is none.
 struct TokenBounds {

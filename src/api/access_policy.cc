@@ -16,6 +16,10 @@ constexpr auto kFailureWindow = std::chrono::seconds(60);
 constexpr std::size_t kAddressesMax = 10'000;
 constexpr auto kUseWritten = std::chrono::hours(1);
 constexpr std::string_view kExpired = "the token has expired";
+constexpr std::string_view kLost =
+    "all access tokens are gone from the store, and nobody revoked them: it was emptied, or has "
+    "lost "
+    "what it had. Nobody is let in until there is a token again or this scheduler is restarted";
 constexpr std::string_view kSignedOut = "the sign-in is over";
 // Before the provider's name for somebody, where tokens have their id.
 constexpr std::string_view kSessionId = "signin:";
@@ -140,6 +144,11 @@ void AccessPolicy::EndLoad(std::uint64_t load, Result<std::vector<SettingPut>> s
         if (known == tokens_.end()) continue;
         token.last_used_at = std::max(token.last_used_at, known->second.last_used_at);
     }
+    const bool none = tokens.empty() && std::ranges::none_of(*settings, [](const SettingPut& row) {
+                          return row.value.view() == kLastTokenRevoked;
+                      });
+    if (none && !tokens_.empty() && !config_.insecure) Log(LogLevel::kError, "api", kLost);
+    lost_ = none && (lost_ || !tokens_.empty());
     tokens_ = std::move(tokens);
     loaded_ = true;
     loaded_at_ = now;
@@ -177,6 +186,9 @@ AccessPolicy::Verdict AccessPolicy::Decide(const HttpRequest& request, const Acc
         return Principal{};
     }
     const std::string_view text = CredentialOf(request);
+    if (lost_ && !config_.sessions && !FindByText(text)) {
+        return Refusal{{401, "unauthorized", std::string(kLost)}, {}};
+    }
     if (text.empty()) {
         return Refusal{{401, "unauthorized",
                         config_.sessions ? "sign in (takt login, or the console), or send a token: "

@@ -118,7 +118,8 @@ class AccessPolicy {
     };
 
     bool open() const {
-        return config_.insecure || (config_.loopback_only && tokens_.empty() && !config_.sessions);
+        return config_.insecure ||
+               (config_.loopback_only && tokens_.empty() && !lost_ && !config_.sessions);
     }
     Verdict DecideSession(std::string_view text, const AccessQuestion& asked, Instant now);
     // Remembers until when the session holds, for what it opens; see WhyRefused.
@@ -139,7 +140,10 @@ class AccessPolicy {
     Steady loaded_at_{};
     Steady tried_at_{};
     std::string trouble_;  // Of the last try to read them; empty if there was none.
-    std::map<std::string, AccessToken> tokens_;           // By id.
+    std::map<std::string, AccessToken> tokens_;  // By id.
+    // There were some, all are gone, and nobody revoked the last one: the store was emptied, which
+    // must not open the door.
+    bool lost_ = false;
     std::unordered_map<std::string, Failures> failures_;  // By address.
     std::vector<std::string> used_;
     std::unordered_map<std::string, Time> sessions_until_;  // By the principal's id.

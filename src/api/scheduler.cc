@@ -96,7 +96,8 @@ void SendStatus(Call call, const StatusParts& parts) {
     // A full store has consequences that are said too, and would hide it.
     const std::string full = services.store.WhyFull();
     const std::string& other = parts.nodes ? status.trouble : parts.nodes.error().detail;
-    json.Field("trouble", std::string_view(full.empty() ? other : full));
+    const std::string& first = !full.empty() ? full : !other.empty() ? other : status.lost;
+    json.Field("trouble", std::string_view(first));
     json.Field("commits", status.commits).Field("changes", status.changes);
     WriteRoom(json.Key("room"), RoomOf(services.store));
     json.EndObject();
@@ -255,7 +256,7 @@ struct ReadyQuestion {
         } else if (status.role == Role::kLoading || status.role == Role::kStopped) {
             why = "this scheduler is " + std::string(Name(status.role));
         }
-        if (why.empty()) return SayReady(full.empty() ? full : cause(kFull, full));
+        if (why.empty()) return SayReady(full.empty() ? status.lost : cause(kFull, full));
         // The first cause: what else fails may follow from it.
         if (!full.empty()) why = cause(kFull, full) + "; " + why;
         call.Refuse({.status = 503,

@@ -261,7 +261,10 @@ Flow<> RevokeToken(Call call) {
     }
     ActPtr by = ActOf(call, {.target = {"token", id}, .before = JsonDocument(TokenJson(token))});
     const std::string used = std::string(kTokenSettingPrefix) + id + std::string(kTokenUsedSuffix);
-    call.services().node.Tell(SetSetting{.key = Text(used)});
+    // The last one leaves word: that none is there then is meant so. See AccessPolicy.
+    const bool last = tokens.size() == 1;
+    call.services().node.Tell(
+        SetSetting{.key = Text(used), .value = last ? Text(kLastTokenRevoked) : Text()});
     const auto revoked = co_await StoreToken(call, id, Text(), std::move(by));
     if (!revoked) co_return call.RefuseAnswer(revoked.error());
     call.Send({.status = 204});

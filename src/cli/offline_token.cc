@@ -1,5 +1,6 @@
 #include "cli/offline_token.h"
 
+#include <algorithm>
 #include <memory>
 
 #include "base/random.h"
@@ -66,10 +67,13 @@ Result<NewToken> CreateOfflineToken(const std::string& store_url, TokenRequest w
         store.ListSettings(kDefaultPartition, Text(kTokenSettingPrefix), std::move(done));
     });
     if (!existing) return std::unexpected(existing.error());
-    if (existing->empty() && wanted.role != AccessRole::kAdmin) {
+    const bool first = std::ranges::all_of(*existing, [](const SettingPut& row) {
+        return row.key.view().ends_with(kTokenUsedSuffix);
+    });
+    if (first && wanted.role != AccessRole::kAdmin) {
         return Fail(ErrorCode::kInvalid, "the first token must have --role admin");
     }
-    if (existing->empty() && wanted.expires_in > Duration(0)) {
+    if (first && wanted.expires_in > Duration(0)) {
         return Fail(ErrorCode::kInvalid,
                     "the first token must not expire: nobody could come in after that; leave "
                     "--expires-in out");

@@ -178,6 +178,7 @@ void Committer::OnCommitted(std::uint64_t sequence, Result<void> result) {
     }
     if (result) {
         found->done = true;
+        stored_serial_ = std::max(stored_serial_, found->batch->last_serial);
         found->took = runtime_.Now().steady - found->tried_at;
         trouble_.clear();
         troubled_since_.reset();

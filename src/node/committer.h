@@ -73,6 +73,8 @@ class Committer {
     // Empty while none does.
     const std::string& trouble() const { return trouble_; }
 
+    // The highest serial of a batch that the store has taken: it has all up to there, or lost some.
+    Serial stored_serial() const { return stored_serial_; }
     std::uint64_t commits() const { return sequence_; }
     std::uint64_t changes() const { return changes_; }
 
@@ -104,6 +106,7 @@ class Committer {
     std::size_t gathering_bytes_ = 0;
     std::vector<std::size_t> sizes_;  // Of the changes of gathering_, as far as they are measured.
     Serial last_serial_ = 0;
+    Serial stored_serial_ = 0;
     std::deque<Batched> under_way_;
     std::size_t under_way_changes_ = 0;
     std::size_t under_way_bytes_ = 0;

@@ -261,6 +261,7 @@ void Node::BeginTerm(std::unique_ptr<Engine> engine, Serial last_serial) {
                               [this](const Committed& committed) {
                                   if (sink_) sink_->OnCommit(committed);
                               }});
+    NoteLoss(last_serial);
     engine_->Begin(last_serial, runtime_.Now(), committer_->effects());
     Log(LogLevel::kInfo, "node", "leading",
         {{"epoch", leadership_.term()->epoch},
@@ -270,6 +271,21 @@ void Node::BeginTerm(std::unique_ptr<Engine> engine, Serial last_serial) {
     committer_->NoteStep(engine_->last_serial());
     EndTurn();
     TellConfig();
+}
+
+// A store never goes back by itself: it was emptied, restarted without its disk, or given an older
+// copy. What is gone nobody else can tell.
+void Node::NoteLoss(Serial last_serial) {
+    if (last_serial >= stored_serial_) return;
+    const std::string until = FormatTime(TimeOf(stored_serial_));
+    lost_ = (last_serial == 0 ? "the store is empty"
+                              : "the store ends at " + FormatTime(TimeOf(last_serial))) +
+            ", though it had taken what was written until " + until + " (" +
+            std::to_string(live_left_) +
+            " executions were live then): it was emptied, or has lost what it had";
+    lost_at_ = runtime_.Now().steady;
+    stored_serial_ = last_serial;
+    Log(LogLevel::kError, "node", lost_, {{"namespace", config_.leadership.name.view()}});
 }
 
 void Node::OnDeposed(const std::string& why) {
@@ -286,7 +302,11 @@ void Node::EndTerm(const std::string& why) {
     runtime_.Cancel(std::exchange(hand_over_timer_, 0));
     loader_.reset();
     load_place_.Leave();
-    if (committer_) committer_->Close();
+    if (committer_) {
+        committer_->Close();
+        stored_serial_ = std::max(stored_serial_, committer_->stored_serial());
+        live_left_ = engine_->live_count();
+    }
     // Kept until the stack is unwound: this may be called from inside either of them.
     runtime_.Post([engine = std::move(engine_), committer = std::move(committer_)] {});
     engine_.reset();

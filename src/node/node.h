@@ -62,6 +62,8 @@ struct NodeStatus {
     std::uint64_t changes = 0;
     std::string
         trouble;  // Why the store cannot be written to or give the lead; empty while it can.
+    // What the store has lost of what this process had written to it, for a day; empty: nothing.
+    std::string lost;
     Time started_at{};
 };
 
@@ -127,6 +129,7 @@ class Node {
     void OnElected(const Term& term);
     void OnDeposed(const std::string& why);
     void BeginTerm(std::unique_ptr<Engine> engine, Serial last_serial);
+    void NoteLoss(Serial last_serial);
     void EndTerm(const std::string& why);
     void Release(const Effects& effects);
     Flow<> LookUp(std::vector<ExecutionId> ids);
@@ -161,6 +164,10 @@ class Node {
     LoadTurns::Place load_place_;
     std::unique_ptr<Engine> engine_;  // While this node leads.
     std::unique_ptr<Committer> committer_;
+    Serial stored_serial_ = 0;   // The highest that the store has taken from this process.
+    std::size_t live_left_ = 0;  // Executions when the last term ended.
+    std::string lost_;           // See NodeStatus.
+    Steady lost_at_{};
     std::unordered_map<RequestId, Done<Answer>> asked_;
     SharedBound::Share asked_share_;
     SharedBound::Share backlog_share_;  // Of the bytes that wait for the store.

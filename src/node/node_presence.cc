@@ -10,6 +10,8 @@ namespace {
 
 // How often a node tells of itself if nothing happens.
 constexpr Duration kPublish{1'000};
+// Long enough for whoever comes in the morning; a restart ends it sooner.
+constexpr auto kLossShown = std::chrono::hours(24);
 
 }  // namespace
 
@@ -42,6 +44,7 @@ void Node::Publish() {
                       .trouble = committer_ && !committer_->trouble().empty()
                                      ? committer_->trouble()
                                      : leadership_.trouble(),
+                      .lost = runtime_.Now().steady - lost_at_ < kLossShown ? lost_ : "",
                       .started_at = started_at_};
     const std::scoped_lock lock(status_mutex_);
     status_ = std::move(status);
