@@ -143,14 +143,21 @@ class Passage final : public HttpAnswerSink, public std::enable_shared_from_this
 
 }  // namespace
 
-Forward ForwardOver(HttpClient& client) {
-    return [&client](HttpRequest request, std::string_view address, HttpReply reply) {
+Forward ForwardOver(HttpClient& client, std::shared_ptr<LeaderReach> reach) {
+    return [&client, reach = std::move(reach)](HttpRequest request, std::string_view address,
+                                               HttpReply reply) {
         std::string request_id = request.request_id;
         HttpCall call = CallOf(request, address);
-        client.Send(std::move(call), [reply = std::move(reply), request_id = std::move(request_id)](
-                                         Result<HttpAnswer> answer) mutable {
-            reply(answer ? ResponseOf(std::move(*answer)) : RefusalOf(answer.error(), request_id));
-        });
+        client.Send(std::move(call),
+                    [reply = std::move(reply), request_id = std::move(request_id), reach,
+                     address = std::string(address)](Result<HttpAnswer> answer) mutable {
+                        if (!answer) {
+                            reach->NoteFailure(address, answer.error(), SteadyClock::now());
+                            return reply(RefusalOf(answer.error(), request_id));
+                        }
+                        reach->NoteAnswer(address);
+                        reply(ResponseOf(std::move(*answer)));
+                    });
     };
 }
 

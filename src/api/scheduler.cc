@@ -256,13 +256,25 @@ struct ReadyQuestion {
         } else if (status.role == Role::kLoading || status.role == Role::kStopped) {
             why = "this scheduler is " + std::string(Name(status.role));
         }
-        if (why.empty()) return SayReady(full.empty() ? status.lost : cause(kFull, full));
+        if (why.empty() && !full.empty()) return SayReady(cause(kFull, full));
+        if (why.empty() && !status.lost.empty()) return SayReady(status.lost);
+        if (why.empty()) {
+            const std::string reach = ReachTrouble(status);
+            return SayReady(reach.empty() ? reach : cause(kNoReach, reach));
+        }
         // The first cause: what else fails may follow from it.
         if (!full.empty()) why = cause(kFull, full) + "; " + why;
         call.Refuse({.status = 503,
                      .code = nodes && !status.leader ? "no_leader" : "unavailable",
                      .detail = std::move(why),
                      .retry_after_seconds = 1});
+    }
+
+    // Changes that are sent to a follower are passed on to the leader.
+    std::string ReachTrouble(const NodeStatus& status) const {
+        if (status.role == Role::kLeader || !status.leader) return {};
+        const LeaderReach& reach = *call.services().gate->family->reach;
+        return reach.TroubleWith(status.leader->address, SteadyClock::now());
     }
 
     // A full store still ends, purges and renews: a balancer that turned away the reports of
@@ -276,6 +288,8 @@ struct ReadyQuestion {
         call.Json(200, std::move(body));
     }
 
+    static constexpr std::string_view kNoReach =
+        "the leader cannot be reached from here, and changes that are sent here are refused";
     static constexpr std::string_view kFull = "the store is full and no new task is taken";
 
     Call call;

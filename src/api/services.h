@@ -12,6 +12,7 @@
 #include <string_view>
 
 #include "api/access_policy.h"
+#include "api/leader_reach.h"
 #include "api/open_sessions.h"
 #include "api/problem.h"
 #include "api/refusal_book.h"
@@ -112,6 +113,7 @@ struct AccessFamily {
     std::vector<std::weak_ptr<Gate>> members;
     std::uint64_t loads = 0;  // Numbers them all, in the order in which they began.
     RefusalBook refusals;     // Of all of them together.
+    const std::shared_ptr<LeaderReach> reach = std::make_shared<LeaderReach>();
 };
 
 // The gate: judges and routes the requests of one server's thread, whatever namespace they are for.

@@ -263,6 +263,7 @@ class TestScheduler {
         forward_client_ = std::move(*client);
     }
     void MakeApi(TestSchedulerOptions& options) {
+        const auto family = std::make_shared<AccessFamily>();
         shell_->api = Api::Make({.realm = {.node = *node_,
                                            .events = hub_,
                                            .meters = meters_,
@@ -272,10 +273,11 @@ class TestScheduler {
                                  .store = store_,
                                  .runtime = http_runtime_,
                                  .after = options.after,
-                                 .forward = ForwardOver(*forward_client_),
+                                 .forward = ForwardOver(*forward_client_, family->reach),
                                  .stream = StreamOver(*forward_client_),
                                  .config = options.config,
-                                 .more_routes = std::move(options.more_routes)});
+                                 .more_routes = std::move(options.more_routes),
+                                 .family = family});
     }
 
     EventHub hub_;

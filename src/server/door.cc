@@ -42,7 +42,7 @@ Result<void> Door::MakeClients(const TlsClientOptions& tls) {
 
 void Door::MakeApi(ApiParts parts) {
     parts.after = [this](Duration delay, auto action) { runtime_.After(delay, std::move(action)); };
-    parts.forward = ForwardOver(*client_);
+    parts.forward = ForwardOver(*client_, parts.family->reach);
     parts.stream = StreamOver(*streams_);
     api_ = Api::Make(std::move(parts));
     relay_->Set(api_);
