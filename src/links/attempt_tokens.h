@@ -1,7 +1,10 @@
 // AttemptTokens: the tokens of attempts that HTTP services have in hand, so that a callback can be
-// told from a guess before its body is taken in. From any thread.
+// told from a guess before its body is taken in. Those of the last that ended too: whoever did not
+// hear the answer to a callback sends it again. From any thread.
 #pragma once
 
+#include <cstddef>
+#include <deque>
 #include <memory>
 #include <mutex>
 #include <set>
@@ -13,7 +16,9 @@ namespace takt::internal {
 
 class AttemptTokens : public std::enable_shared_from_this<AttemptTokens> {
   public:
-    // A token is there as long as its entry is.
+    explicit AttemptTokens(std::size_t ended_max = 10'000) : ended_max_(ended_max) {}
+
+    // A token is there as long as its entry is, and until so many others have ended after it.
     class Entry {
       public:
         Entry() = default;
@@ -31,7 +36,7 @@ class AttemptTokens : public std::enable_shared_from_this<AttemptTokens> {
         ~Entry() {
             if (!tokens_) return;
             const std::scoped_lock lock(tokens_->mutex_);
-            tokens_->known_.erase(tokens_->known_.find(token_));
+            tokens_->End(token_);
         }
 
       private:
@@ -47,8 +52,17 @@ class AttemptTokens : public std::enable_shared_from_this<AttemptTokens> {
     }
 
   private:
+    void End(const Token& token) {
+        ended_.push_back(token);
+        if (ended_.size() <= ended_max_) return;
+        known_.erase(known_.find(ended_.front()));
+        ended_.pop_front();
+    }
+
+    const std::size_t ended_max_;
     mutable std::mutex mutex_;
-    // An attempt that is sent again may be here twice for a moment.
+    std::deque<Token> ended_;  // Oldest first; in `known_` too.
+    // An attempt that is sent again may be here twice.
     std::multiset<Token> known_;
 };
 

@@ -7,9 +7,10 @@
 namespace takt::internal {
 namespace {
 
-// An attempt is sent, sent again by the same leader, and ends: its token is known until then.
-TEST(AttemptTokens, ATokenIsKnownAsLongAsSomebodyHoldsIt) {
-    const auto tokens = std::make_shared<AttemptTokens>();
+// An attempt is sent, sent again by the same leader, and ends. The answer to its callback is lost, so
+// that comes again, and must not be taken for a stranger's.
+TEST(AttemptTokens, ATokenIsKnownWhileItIsHeldAndForAWhileAfterThat) {
+    const auto tokens = std::make_shared<AttemptTokens>(3);
     const Token token{1, 2, 3};
     EXPECT_FALSE(tokens->Has(token));
     std::optional first = tokens->Add(token);
@@ -19,7 +20,12 @@ TEST(AttemptTokens, ATokenIsKnownAsLongAsSomebodyHoldsIt) {
     AttemptTokens::Entry moved = std::move(second);
     EXPECT_TRUE(tokens->Has(token));
     moved = AttemptTokens::Entry();
+    EXPECT_TRUE(tokens->Has(token));
+    for (std::uint8_t i = 10; i < 12; ++i) tokens->Add(Token{i});
+    EXPECT_TRUE(tokens->Has(token));
+    tokens->Add(Token{12});
     EXPECT_FALSE(tokens->Has(token));
+    EXPECT_TRUE(tokens->Has(Token{10}));
     EXPECT_FALSE(tokens->Has(Token{9}));
 }
 
