@@ -83,7 +83,11 @@ void SimClient::AddLimits(Job& job) {
             break;
         case 3:
             options.unique_key = Text("key-" + std::to_string(world.Below(3)));
-            if (world.Chance(0.5)) options.unique_for = Duration(1'000 + world.Below(8'000));
+            // Some outlast a change of leaders.
+            if (world.Chance(0.5)) {
+                options.unique_for =
+                    Duration(1'000 + world.Below(world.Chance(0.3) ? 60'000 : 8'000));
+            }
             break;
         case 4:
             options.locks = {{.name = Text(kSharedLock)}};

@@ -11,6 +11,9 @@ namespace {
 constexpr std::string_view kQueuePrefix = "queue/";
 constexpr std::string_view kUniquePrefix = "unique/";
 
+// Clocks are wrong by more than this, if they are.
+constexpr Duration kRight{1'000};
+
 bool Began(const RowMove& move) {
     return move.after.attempt > move.before.attempt;
 }
@@ -150,12 +153,16 @@ void LimitChecker::CheckUnique(const RowMove& move, std::uint64_t epoch) {
     const Text& key = row.task->opt().unique_key;
     if (key.empty() || row.origin != Origin::kOnce) return;
     if (!move.before.task) {
+        const auto age = std::chrono::round<Duration>(world_.now() - move.made);
+        const bool right = std::chrono::abs(world_.wall() - age - row.created_at) <= kRight;
         for (const Window& window : windows_[key]) {
             // A leader whose clock was ahead may have ended it sooner. After a clock was set back it
             // lasts as long as it says, not until the time that the clock before gave.
-            // The next leader goes by the time that is written.
+            // The next leader goes by the time that is written, unless both clocks were right then:
+            // what was wrong in between frees nothing.
             const auto written = written_until_.find(window.execution);
-            const bool ends = window.epoch != epoch && written != written_until_.end() &&
+            const bool ends = window.epoch != epoch && !(window.right && right) &&
+                              written != written_until_.end() &&
                               row.created_at >= written->second;
             if (row.created_at < window.until && clock_latest_ < window.until &&
                 world_.now() < window.lasted && !ends) {
@@ -165,7 +172,7 @@ void LimitChecker::CheckUnique(const RowMove& move, std::uint64_t epoch) {
         }
         const Duration window = row.task->opt().unique_for;
         const Time until = window > Duration(0) ? row.created_at + window : Time{};
-        windows_[key].push_back({until, move.made + window, row.id, epoch});
+        windows_[key].push_back({until, move.made + window, row.id, epoch, right});
     }
     for (const auto& [id, other] : live_) {
         if (id == row.id || !live_.contains(row.id)) continue;

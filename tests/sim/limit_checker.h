@@ -73,6 +73,7 @@ class LimitChecker {
         Steady lasted{};  // When it has lasted as long as it says, whatever the clocks say.
         ExecutionId execution;
         std::uint64_t epoch = 0;  // Of who gave it.
+        bool right = false;       // The clock of who gave it was.
     };
 
     void Follow(const RowMove& move, std::uint64_t epoch);
