@@ -141,10 +141,11 @@ class Checker {
         Require(!signin.session_key_file.empty(), "signin.session_key_file",
                 "must name a file beside signin.issuer; 'openssl rand -hex 32' makes its content");
         // The cookie of a session would go over the network for all to read.
-        Require(signin.public_url.empty() ||
-                    (IsUrlForSignIn(signin.public_url) && !signin.public_url.ends_with('/')),
-                "signin.public_url",
-                "must be an https:// URL (http:// on this machine only) that does not end with '/'");
+        Require(
+            signin.public_url.empty() ||
+                (IsUrlForSignIn(signin.public_url) && !signin.public_url.ends_with('/')),
+            "signin.public_url",
+            "must be an https:// URL (http:// on this machine only) that does not end with '/'");
         Require(signin.lifetime >= kSecond * 60 && signin.lifetime <= std::chrono::hours(8),
                 "signin.lifetime", "must be between 1m and 8h");
         Require(!signin.roles.empty(), "signin.roles",

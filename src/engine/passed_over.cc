@@ -20,7 +20,7 @@ void Insert(FireState& state, const PassedOver& stretch) {
     state.passed.insert(at, stretch);
 }
 
-// What is on record as missed is forgotten before what nobody would hear of again.
+// Stretches on record as missed go before those that nobody would hear of again.
 void ForgetTheLeast(FireState& state) {
     const auto weight = [](const PassedOver& passed) {
         return std::pair(!passed.missed, passed.to - passed.from);

@@ -162,8 +162,7 @@ void LimitChecker::CheckUnique(const RowMove& move, std::uint64_t epoch) {
             // what was wrong in between frees nothing.
             const auto written = written_until_.find(window.execution);
             const bool ends = window.epoch != epoch && !(window.right && right) &&
-                              written != written_until_.end() &&
-                              row.created_at >= written->second;
+                              written != written_until_.end() && row.created_at >= written->second;
             if (row.created_at < window.until && clock_latest_ < window.until &&
                 world_.now() < window.lasted && !ends) {
                 fail_(row.id.text().str() + " was accepted within the window of " +
