@@ -149,15 +149,19 @@ TEST_P(PushLinkReminder, ANewLeaderRemindsOfWhatWasTakenLongAgo) {
 }
 INSTANTIATE_TEST_SUITE_P(Answer, PushLinkReminder, testing::Values(200, 409));
 
-// This process has no descriptor left at the moment when it is to remind: it does so when it has.
-TEST(PushLink, AReminderThatDidNotArriveIsSentAgain) {
+class PushLinkResent : public testing::TestWithParam<Duration> {};
+
+// The new leader cannot call at the moment when it sends an order again that was taken, long ago or
+// just now: it tries again. Given to another instance, the work would be done twice.
+TEST_P(PushLinkResent, AnOrderThatDidNotArriveAgainStaysWhereItIs) {
     FakeExecutor executor;
     const auto database = std::make_shared<MemoryDatabase>();
+    Order first;
     {
         PushStack old({}, database);
         ASSERT_TRUE(old.Register(executor));
         const ExecutionId id = old.Submit();
-        executor.AwaitOrder(1);
+        first = executor.AwaitOrder(1);
         ASSERT_TRUE(old.watcher.AwaitEvent(EventType::kTaskStarted, id));
         // Another commit takes along that it has started.
         ASSERT_TRUE(old.SetStatus("executor-1", WorkerStatus::kOnline));
@@ -167,11 +171,13 @@ TEST(PushLink, AReminderThatDidNotArriveIsSentAgain) {
     EngineConfig engine;
     engine.worker_lease = Duration(1'500);
 
-    PushStack next({.timeout = Duration(300)}, database, "node-2", engine, AllowLoopback(), 1);
+    PushStack next({.timeout = GetParam()}, database, "node-2", engine, AllowLoopback(), 1);
 
     EXPECT_EQ(executor.AwaitOrder(2).attempt, 1);
     EXPECT_EQ(next.shortages, 0);
+    EXPECT_EQ(next.Callback(first.execution, first.token, true), Kind::kAccepted);
 }
+INSTANTIATE_TEST_SUITE_P(Age, PushLinkResent, testing::Values(Duration(300), Duration(30'000)));
 
 // The leader that gave the order dies: the executor has been told where the others are, too.
 TEST(PushLink, AnOrderNamesEveryScheduler) {

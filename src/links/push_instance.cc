@@ -44,8 +44,10 @@ void PushInstance::Restore(std::vector<Assign> hand, const LeftAttempts& left) {
         const Time started = assign.execution.started_at;
         const bool taken = started != Time{} && now - started > context_->config.timeout;
         const Token token = assign.execution.token;
-        Attempt attempt{
-            .assign = std::move(assign), .reminder = taken, .known = context_->tokens->Add(token)};
+        Attempt attempt{.assign = std::move(assign),
+                        .reminder = taken,
+                        .resent = true,
+                        .known = context_->tokens->Add(token)};
         if (started != Time{}) attempt.deadline = started + attempt.assign.timeout;
         const auto found = left.find(attempt.assign.execution.id.text());
         if (found != left.end() &&
@@ -268,7 +270,8 @@ void PushInstance::OnAnswer(const AttemptRef& ref, const Result<HttpAnswer>& ans
             return Pump();
         }
         if (meaning.unsent) {
-            GiveBack(ref);
+            // Sent again at the next tick, unless the instance is taken for dead by then.
+            attempt->resent ? void(attempt->phase = Phase::kQueued) : GiveBack(ref);
             return Pump();
         }
         if (!answer && meaning.ended && now.wall >= attempt->deadline) {
@@ -335,7 +338,7 @@ void PushInstance::OpenCircuit() {
     Log(LogLevel::kWarning, "executors", "circuit opened",
         {{"executor", row_.id}, {"for", breaker_.open_for()}});
     const bool unsent = std::erase_if(attempts_, [](const auto& entry) {
-                            return entry.second.phase == Phase::kQueued && !entry.second.reminder;
+                            return entry.second.phase == Phase::kQueued && !entry.second.resent;
                         }) > 0;
     std::erase_if(queue_, [this](const AttemptRef& attempt) { return !FindAttempt(attempt); });
     tried_at_ = context_->runtime.Now().wall + breaker_.open_for();
