@@ -3,7 +3,6 @@
 #include "api/open_sessions.h"
 #include "api/openapi.h"
 #include "api/test_scheduler.h"
-#include "base/log.h"
 #include "http/websocket.h"
 
 namespace takt::internal {
@@ -227,39 +226,6 @@ TEST(Access, OvertakenReadingDoesNotBringARevokedTokenBack) {
     policy.EndLoad(second, std::vector<SettingPut>{}, now.steady);
     policy.EndLoad(first, before, now.steady);
     EXPECT_EQ(policy.WhyRefused(made.token.id, now.wall), "the token was revoked");
-}
-
-// Somebody empties Redis: nobody revoked the tokens, so nobody comes in without one. Whoever revokes
-// the last one on another node, on a machine of one's own, means it.
-TEST(Access, TokensThatVanishDoNotOpenTheDoor) {
-    const LogCapture log;
-    AccessPolicy policy({});
-    Random random(SeedOf(5));
-    const Instant now = ReadClocks();
-    const NewToken made = MakeToken(AccessRole::kAdmin, "a", now.wall, {}, random);
-    const std::string key = "token/" + made.token.id;
-    const std::vector<SettingPut> one = {{Text(key), Text(EncodeToken(made.token))}};
-    HttpRequest request;
-    const auto refusal = [&] {
-        const auto verdict = policy.Decide(request, {Permission::kViewer}, now);
-        const auto* refused = std::get_if<AccessPolicy::Refusal>(&verdict);
-        return refused ? refused->problem.detail : "";
-    };
-    policy.EndLoad(policy.BeginLoad(1), one, now.steady);
-    for (std::uint64_t load = 2; load < 4; ++load) {
-        policy.EndLoad(policy.BeginLoad(load), std::vector<SettingPut>{}, now.steady);
-        EXPECT_TRUE(refusal().starts_with("all access tokens are gone")) << refusal();
-    }
-    EXPECT_FALSE(policy.Knows(request, now.wall));
-    // A token's last use that was noted meanwhile is no revocation.
-    const std::vector<SettingPut> used = {{Text(key + "/used"), Text(FormatTime(now.wall))}};
-    policy.EndLoad(policy.BeginLoad(4), used, now.steady);
-    EXPECT_NE(refusal(), "");
-
-    policy.EndLoad(policy.BeginLoad(5), one, now.steady);
-    const std::vector<SettingPut> revoked = {{Text(key + "/used"), Text(kLastTokenRevoked)}};
-    policy.EndLoad(policy.BeginLoad(6), revoked, now.steady);
-    EXPECT_EQ(refusal(), "");
 }
 
 // The second administrator left long ago: the first must not lock himself out by mistake.

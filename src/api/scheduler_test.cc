@@ -2,8 +2,6 @@
 #include <boost/json/serialize.hpp>
 
 #include "api/test_scheduler.h"
-#include "base/log.h"
-#include "store/lead.h"
 
 namespace takt::internal {
 namespace {
@@ -368,32 +366,6 @@ TEST(SchedulerApi, FollowerHandsTheLeadersEventsOn) {
     // The leader goes: the stream ends, and the client comes back to whoever leads then.
     leader.StopNode();
     EXPECT_TRUE(events.AwaitEnd());
-}
-
-// The certificates were renewed without the name that the leader goes by: whatever is sent to a
-// follower is refused, and whoever looks at that one must see it. The log says it once.
-TEST(SchedulerApi, AFollowerSaysThatItCannotReachItsLeader) {
-    const LogCapture log;
-    const auto database = std::make_shared<MemoryDatabase>();
-    MemoryStore store(database);
-    const NodeRow away{.node = NodeId("node-a"), .address = Text("http://127.0.0.1:1")};
-    ASSERT_TRUE(TakeLead(store, {.node = away, .ttl = 60s}));
-    TestScheduler follower({.node = "node-b", .database = database, .await_lead = false});
-    follower.AwaitLeaderKnown();
-    EXPECT_EQ(follower.Get("/readyz").body, R"({"status":"ready"})");
-
-    for (int i = 0; i < 3; ++i) {
-        EXPECT_EQ(follower.Post("/api/v1/tasks", R"({"name": "n"})").status, 503);
-    }
-
-    const Answered ready = follower.Get("/readyz");
-    EXPECT_EQ(ready.status, 200);
-    EXPECT_TRUE(ready.Text("trouble").starts_with("the leader cannot be reached from here"))
-        << ready.body;
-    const auto lines = log.lines();
-    EXPECT_EQ(std::ranges::count_if(
-                  lines, [](const auto& line) { return line.contains("cannot be reached:"); }),
-              1);
 }
 
 // The only scheduler is being stopped: what it cannot do any more it says at once.

@@ -4,6 +4,7 @@
 #include "api/access_policy.h"
 #include "api/test_scheduler.h"
 #include "base/log.h"
+#include "store/lead.h"
 
 namespace takt::internal {
 namespace {
@@ -144,6 +145,32 @@ TEST(Strangers, TheWorkerInThisProcessIsNotLockedOutByTheFirstToken) {
     EXPECT_TRUE(std::holds_alternative<AccessPolicy::Refusal>(decide("", Permission::kWorker)));
     TestScheduler scheduler({.config = {.access = {.own_worker_token = own}}});
     EXPECT_EQ(scheduler.Delete("/api/v1/tokens/own-worker").status, 404) << "nor can it be revoked";
+}
+
+// The certificates were renewed without the name that the leader goes by: whatever is sent to a
+// follower is refused, and whoever looks at that one must see it. The log says it once.
+TEST(Strangers, AFollowerSaysThatItCannotReachItsLeader) {
+    const LogCapture log;
+    const auto database = std::make_shared<MemoryDatabase>();
+    MemoryStore store(database);
+    const NodeRow away{.node = NodeId("node-a"), .address = Text("http://127.0.0.1:1")};
+    ASSERT_TRUE(TakeLead(store, {.node = away, .ttl = 60s}));
+    TestScheduler follower({.node = "node-b", .database = database, .await_lead = false});
+    follower.AwaitLeaderKnown();
+    EXPECT_EQ(follower.Get("/readyz").body, R"({"status":"ready"})");
+
+    for (int i = 0; i < 3; ++i) {
+        EXPECT_EQ(follower.Post("/api/v1/tasks", R"({"name": "n"})").status, 503);
+    }
+
+    const Answered ready = follower.Get("/readyz");
+    EXPECT_EQ(ready.status, 200);
+    EXPECT_TRUE(ready.Text("trouble").starts_with("the leader cannot be reached from here"))
+        << ready.body;
+    const auto lines = log.lines();
+    EXPECT_EQ(std::ranges::count_if(
+                  lines, [](const auto& line) { return line.contains("cannot be reached:"); }),
+              1);
 }
 
 }  // namespace

@@ -7,7 +7,7 @@
 #include "base/json.h"
 #include "http/client.h"
 #include "kit/callback_door.h"
-#include "model/service_status.h"
+#include "wire/service_status.h"
 
 namespace takt::internal::kit {
 namespace {

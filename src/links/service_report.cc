@@ -6,7 +6,7 @@
 #include "base/json.h"
 #include "base/utf8.h"
 #include "links/frame_inputs.h"
-#include "model/service_status.h"
+#include "wire/service_status.h"
 
 namespace takt::internal {
 namespace {

@@ -35,5 +35,46 @@ TEST(LoaderTest, NobodyLeadsWhereACopyWasNotFinished) {
     EXPECT_THAT(node.status().trouble, testing::HasSubstr("was not finished"));
 }
 
+// Somebody empties Redis under a leader, which is elected again and finds nothing. Nobody else can
+// tell what is gone.
+TEST(LoaderTest, ALeaderSaysThatTheStoreHasLostWhatItHadWritten) {
+    const LogCapture log;
+    DrivenRuntime runtime;
+    DrivenStore store;
+    NodeConfig config;
+    config.leadership.node = NodeId("a");
+    Node node(runtime, store, config, SeedOf(1), nullptr);
+    const auto lead = [&](std::uint64_t epoch) {
+        store.GiveTerm(epoch, epoch);
+        runtime.Run();
+        DrivenStore::Reply(store.loads, Result<LoadPage>(LoadPage{}));
+        runtime.Run();
+    };
+    node.Start();
+    runtime.Run();
+    lead(7);
+    auto task = NewTaskPtr(new Task);
+    task->type = "work";
+    task->queue = "default";
+    node.Ask(Submit{0, task}, [](const Result<Answer>& answer) { EXPECT_TRUE(answer); });
+    runtime.Run();
+    while (!store.commits.empty()) {
+        DrivenStore::Reply(store.commits, Result<void>());
+        runtime.Run();
+    }
+    EXPECT_EQ(node.status().lost, "");
+    store.rows.clear();
+    runtime.Pass(3s);
+    store.commits.clear();
+    lead(8);
+    runtime.Pass(1s);
+    EXPECT_EQ(node.status().role, Role::kLeader);
+    EXPECT_THAT(node.status().lost,
+                testing::AllOf(testing::HasSubstr("the store is empty"),
+                               testing::HasSubstr("(1 executions were live then)")));
+    EXPECT_EQ(node.status().trouble, "");
+    EXPECT_THAT(log.lines(), testing::Contains(testing::HasSubstr("the store is empty")));
+}
+
 }  // namespace
 }  // namespace takt::internal

@@ -51,6 +51,21 @@ void Node::Publish() {
     leads_.store(role_ == Role::kLeader, std::memory_order_relaxed);
 }
 
+// A store never goes back by itself: it was emptied, restarted without its disk, or given an older
+// copy. What is gone nobody else can tell.
+void Node::NoteLoss(Serial last_serial) {
+    if (last_serial >= stored_serial_) return;
+    const std::string until = FormatTime(TimeOf(stored_serial_));
+    lost_ = (last_serial == 0 ? "the store is empty"
+                              : "the store ends at " + FormatTime(TimeOf(last_serial))) +
+            ", though it had taken what was written until " + until + " (" +
+            std::to_string(live_left_) +
+            " executions were live then): it was emptied, or has lost what it had";
+    lost_at_ = runtime_.Now().steady;
+    stored_serial_ = last_serial;
+    Log(LogLevel::kError, "node", lost_, {{"namespace", config_.leadership.name.view()}});
+}
+
 // So that status is never much older.
 void Node::PublishLater() {
     publish_timer_ = runtime_.After(kPublish, [this] {

@@ -249,28 +249,6 @@ TEST_F(NodeTest, ALeaderThatCannotWriteGivesUpTheLeadAndSaysWhy) {
     EXPECT_EQ(node->status().trouble, "");
 }
 
-// Somebody empties Redis under a leader, which is elected again and finds nothing. Nobody else can
-// tell what is gone.
-TEST_F(NodeTest, ALeaderSaysThatTheStoreHasLostWhatItHadWritten) {
-    Lead();
-    AskSubmit("");
-    runtime.Run();
-    AnswerCommits();
-    ASSERT_EQ(accepted, 1);
-    store.rows.clear();
-    runtime.Pass(3s);
-    store.commits.clear();
-    GiveTerm(8, 100);
-    Answer(store.loads, Result<LoadPage>(LoadPage{}));
-    AnswerCommits();
-    runtime.Pass(1s);
-    EXPECT_EQ(node->status().role, Role::kLeader);
-    EXPECT_THAT(node->status().lost,
-                testing::AllOf(testing::HasSubstr("the store is empty"),
-                               testing::HasSubstr("(1 executions were live then)")));
-    EXPECT_EQ(node->status().trouble, "");
-}
-
 // This node can reach the store's lease, but not its tables.
 TEST_F(NodeTest, ALeaderThatCannotLoadLetsAnotherTry) {
     node->Start();
