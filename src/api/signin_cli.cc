@@ -53,9 +53,9 @@ bool PrefersChinese(const HttpRequest& request) {
     return languages && languages->starts_with("zh");
 }
 
-// The person has said yes: the command line gets a code. It passes through addresses, which browsers and
-// proxies keep: whoever reads it there has nothing without the verifier, for the session is made when
-// that is shown.
+// The person has said yes: the command line gets a code. It passes through addresses, which browsers
+// and proxies keep: whoever reads it there has nothing without the verifier, for the session is made
+// when that is shown.
 void GrantCommandLine(Call call) {
     const SignIn* signin = call.services().gate->signin.get();
     if (!signin) return call.Refuse(kNoSignIn);

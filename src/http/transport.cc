@@ -84,7 +84,7 @@ void Transport::RefusePlainHttp() {
         "Connection: close\r\n\r\n"
         "this port speaks TLS: its address begins with https://\n";
     ::send(socket_.native_handle(), kRefusal.data(), kRefusal.size(), MSG_NOSIGNAL);
-    // What is left unread would reset the connection, and take the answer along.
+    // Bytes that are left unread would reset the connection, and take the answer along.
     char rest[4096];
     for (int i = 0; i < 16 && ::recv(socket_.native_handle(), rest, sizeof rest, 0) > 0;) ++i;
 }

@@ -161,7 +161,8 @@ class PushInstance : public std::enable_shared_from_this<PushInstance> {
         // It was taken under an earlier leader, and is sent again only to say where its callback
         // is to go by now: that it ends by the answer is possible, but a refusal means nothing.
         bool reminder = false;
-        // It was an earlier leader's: that one's order may have arrived, whether this one's does or not.
+        // It was an earlier leader's: that one's order may have arrived, whether this one's does or
+        // not.
         bool resent = false;
         NodeId keeper = {};  // While kWaiting: the scheduler whose call to the executor is open.
         AttemptTokens::Entry known = {};

@@ -150,7 +150,7 @@ PushAnswer ReadFailedCall(const Error& error) {
         default:
             break;
     }
-    // Whoever reads it must not believe that nothing was done.
+    // A reader must not believe that nothing was done.
     const Reason reason = error.field == "timeout" ? Reason::kTimeout : Reason::kHandlerFailed;
     PushAnswer answer =
         Ended(reason, 0, "the executor was called, and may have done it: " + error.detail, true);

@@ -62,7 +62,7 @@ struct NodeStatus {
     std::uint64_t changes = 0;
     std::string
         trouble;  // Why the store cannot be written to or give the lead; empty while it can.
-    // What the store has lost of what this process had written to it, for a day; empty: nothing.
+    // A loss of the store, of what this process had written to it, for a day; empty: there is none.
     std::string lost;
     Time started_at{};
 };
