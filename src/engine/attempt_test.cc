@@ -288,6 +288,22 @@ TEST_F(AttemptTest, WhatWaitsForACallToAServiceDoesNotTimeOut) {
     EXPECT_EQ(Row("x").outcome->reason, Reason::kTimeout);
 }
 
+// Its link opens a session anew whenever another order could not be delivered: nothing that it holds
+// has more time for that. Only the leader ends what a service never reports.
+TEST_F(AttemptTest, ASessionThatIsOpenedAnewGivesAServiceNoMoreTime) {
+    At(0s, Join({.id = "a", .link = LinkKind::kPush}));
+    At(1s, Once({.id = "x", .timeout = 10s, .retry = Retry(0, 0s)}));
+    At(1s, Begun("x"));
+    const AttemptRef ref = RefOf("x");
+    for (Duration at = 2s; at < 11s + config.timeout_grace; at += 1s) {
+        At(at, Join({.id = "a", .link = LinkKind::kPush, .holding = {ref}}));
+    }
+    Until(11s + config.timeout_grace);
+
+    ASSERT_EQ(StatusOf("x"), Status::kFailed);
+    EXPECT_EQ(Row("x").outcome->reason, Reason::kTimeout);
+}
+
 // Sent late, but before its time would have been over by the moment of its decision.
 TEST_F(AttemptTest, ATimeoutCountsFromWhenTheAttemptWasSent) {
     At(0s, Join({.id = "a"}));

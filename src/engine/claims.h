@@ -54,9 +54,9 @@ class Claims {
     // began in this term last as long as they say all the same.
     void Move(Duration by, Duration ahead);
 
-    // Tells the next leader when windows end, after a move, as many as the step has room for. Nobody
-    // knows by which of the clocks it will read that, so it may be too late, which Begin bounds, but
-    // is not too early: a key that is free too soon is a task that runs twice.
+    // Tells the next leader when windows end, after a move: a few in each step. Nobody knows by which of
+    // the clocks of this term it will read that, so it may be too late, which Begin bounds, but is not
+    // too early: a key that is free too soon is a task that runs twice.
     void Tell(Draft& draft);
     bool has_untold() const { return untold_.has_value(); }
 
@@ -68,12 +68,13 @@ class Claims {
   private:
     static bool Asks(const Execution& row);
     Claim& Note(const Execution& row, Time now);
+    Time ToWrite(const Claim& claim) const;
     void Write(const Text& key, Claim& claim, Draft& draft) const;
 
     std::map<Text, Claim, std::less<>> claims_;  // By key.
     std::set<std::pair<Time, Text>> ends_;       // Windows, in the order in which they end.
     Duration ahead_{0};                          // Of the wall clock, before the trusted one.
-    bool set_back_ = false;  // The trusted clock was, in this term: it may have been right before.
+    Duration back_{0};            // By so much the trusted one was set back in this term.
     std::optional<Text> untold_;  // From this key on the next leader is to be told.
 };
 

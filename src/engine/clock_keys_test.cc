@@ -4,12 +4,19 @@
 #include <string>
 #include <vector>
 
+#include "base/failpoint.h"
 #include "engine/clock_fixture.h"
 
 namespace takt::internal {
 namespace {
 
-class ClockKeysTest : public ClockTest {};
+class ClockKeysTest : public ClockTest {
+  protected:
+    void SetUp() override {
+        ASSERT_TRUE(StartFailPoints());
+        ClockTest::SetUp();
+    }
+};
 
 // Steps of seconds, back and forth, as a bad source of time makes them.
 TEST_F(ClockKeysTest, SmallStepsFreeNoUniqueKeyEarly) {
@@ -70,6 +77,25 @@ TEST_F(ClockKeysTest, AClockThatWasSetBackForAMomentFreesNoUniqueKeyUnderTheNext
         At(begin + 20min + 25s, order("third"));
         EXPECT_TRUE(LastReply());
     }
+}
+
+// The leader dies while its clock is behind, and the next one has a right one.
+TEST_F(ClockKeysTest, ALeaderThatDiesWhileItsClockIsSetBackFreesNoUniqueKey) {
+    At(0s, Join({.id = "a", .capacity = 10}));
+    At(0s, Once({.id = "x", .unique_key = "order", .unique_for = 10min}));
+    At(0s, Success("x"));
+    JumpWall(-1h);
+    At(5s, Beat("a"));
+    At(6s, Once({.id = "while", .unique_key = "other", .unique_for = 10min}));
+    At(6s, Success("while"));
+    JumpWall(1h);
+    Restart(7s);
+    At(9min, Once({.id = "y", .unique_key = "order", .unique_for = 10min}));
+    EXPECT_FALSE(LastReply());
+    At(9min, Once({.id = "z", .unique_key = "other", .unique_for = 10min}));
+    EXPECT_FALSE(LastReply()) << "the clock before may have been the right one";
+    At(10min, Once({.id = "w", .unique_key = "order", .unique_for = 10min}));
+    EXPECT_TRUE(LastReply());
 }
 
 // A machine is started an hour late, and its clock is set right. What is given before it is believed

@@ -11,6 +11,9 @@
 namespace takt::internal {
 namespace {
 
+// Keys of which the next leader is not told yet are gone on with so soon.
+constexpr Duration kUntoldLook{1};
+
 // The fault that makes a live row impossible to go on with; null if nothing does.
 const char* Nonsense(const Execution& row) {
     if (row.task->priority > kPriorityMax) return "its stored priority is above 9";
@@ -148,7 +151,7 @@ void Engine::Step(Input input, Instant now, Effects& effects) {
     draft_.FollowForSerials(clock_.trusted());
     if (clock_.moved() != Duration(0) || clock_.parted()) WaitAgain();
     if (clock_.set_back()) PlanAgain();
-    if (clock_.trusted_moved() != Duration(0) || clock_.parted()) {
+    if (clock_.moved() != Duration(0) || clock_.trusted_moved() != Duration(0)) {
         claims_.Move(clock_.trusted_moved(), now.wall - clock_.trusted());
     }
     claims_.Tell(draft_);
@@ -161,7 +164,7 @@ void Engine::Step(Input input, Instant now, Effects& effects) {
 
 std::optional<Duration> Engine::NextDeadline(Instant now) const {
     if (!unfinished_.empty() || !unreadable_.empty() || !replacing_.empty() || !deletes_.empty() ||
-        !moving_.empty() || claims_.has_untold()) {
+        !moving_.empty()) {
         return Duration(0);
     }
     if (clock_.IsSetBack(now)) return Duration(0);
@@ -169,7 +172,7 @@ std::optional<Duration> Engine::NextDeadline(Instant now) const {
     const auto until = [&](Steady at) {
         return std::max(std::chrono::ceil<Duration>(at - now.steady), Duration(0));
     };
-    Duration next = until(retention_.next_at());
+    Duration next = claims_.has_untold() ? kUntoldLook : until(retention_.next_at());
     if (!due_.empty()) next = std::min(next, std::max(due_.next_at() - now.wall, Duration(0)));
     if (!overdue_.empty()) next = std::min(next, until(overdue_.next_at()));
     if (!leases_.empty()) next = std::min(next, until(leases_.next_at()));

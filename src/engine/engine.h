@@ -362,7 +362,7 @@ class Engine {
 
     // engine_workers.cc: one worker
     Slot* SlotOf(SessionId session) const;
-    void ReconcileHand(Slot& slot, const std::vector<AttemptRef>& holding);
+    void ReconcileHand(Slot& slot, const std::vector<AttemptRef>& holding, bool was_away);
     void CloseSessionOf(Slot& slot, Text why);
     void DoubtHand(Slot& slot, bool loss);
     void LoseWorker(Slot& slot, Text why);

@@ -29,7 +29,8 @@ void Engine::OnOverdue(Live& live) {
     const bool unsent =
         live.mark.generation > released_generation_ || live.slot->row.link == LinkKind::kPush;
     // Its worker may come back with a result that it had in time; if not, it is lost with its lease.
-    const bool away = live.slot->row.link == LinkKind::kStream && live.slot->session == 0;
+    const bool away = live.slot->row.link == LinkKind::kStream && live.slot->session == 0 &&
+                      !TAKT_MUTANT("engine.time_out_absent");
     if ((live.row.status == Status::kScheduled && unsent) || away) {
         return overdue_.Set(live, now_.steady + kLookAgain, live.row.serial);
     }

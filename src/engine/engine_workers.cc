@@ -55,6 +55,7 @@ void Engine::On(Attach& attach) {
     // The work of a process of the same id that died has died with it; that of a process that only
     // lost its connection does not have, it never got.
     const bool same_process = !is_new && before.instance == attach.worker.instance;
+    const bool was_away = slot.session == 0 && attach.worker.link == LinkKind::kStream;
     CloseSessionOf(slot, "a newer session of this worker took its place");
     slot.row = std::move(attach.worker);
     TakeCapacity(slot, before.capacity_set);
@@ -75,7 +76,7 @@ void Engine::On(Attach& attach) {
     // After a takeover all workers come at once, as they were.
     if (is_new || !SameOffer(before, slot.row)) FindLanes(slot);
     DoubtHand(slot, !same_process);
-    ReconcileHand(slot, attach.holding);
+    ReconcileHand(slot, attach.holding, was_away);
     draft_.PutWorker(slot.mark, slot.row);
     if (is_new) {
         Emit(EventType::kWorkerJoined, slot);
@@ -116,14 +117,16 @@ void Engine::DoubtHand(Slot& slot, bool loss) {
 }
 
 // The worker told what it has: that is beyond doubt, and what is not its own any more it must stop.
-void Engine::ReconcileHand(Slot& slot, const std::vector<AttemptRef>& holding) {
+void Engine::ReconcileHand(Slot& slot, const std::vector<AttemptRef>& holding, bool was_away) {
     for (const AttemptRef& attempt : holding) {
         Live* live = FindCurrent(attempt);
         if (live && live->slot == &slot && !TAKT_MUTANT("engine.refuse_hands")) {
             live->doubtful = false;
             // Its result, if it has one, follows at once: it is no longer away, and not yet late.
             const Steady later = now_.steady + config_.timeout_grace;
-            if (overdue_.TimeOf(*live) < later) overdue_.Set(*live, later, live->row.serial);
+            if (was_away && overdue_.TimeOf(*live) < later) {
+                overdue_.Set(*live, later, live->row.serial);
+            }
         } else {
             slot.lingering.push_back({attempt.execution, attempt.attempt});
             Claimed claimed{slot.session, attempt};

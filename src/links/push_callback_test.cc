@@ -179,6 +179,29 @@ TEST_P(PushLinkResent, AnOrderThatDidNotArriveAgainStaysWhereItIs) {
 }
 INSTANTIATE_TEST_SUITE_P(Age, PushLinkResent, testing::Values(Duration(300), Duration(30'000)));
 
+// The executor died with its leader. Only some of the orders are tried before the circuit opens; the
+// others have their time all the same.
+TEST(PushLink, OrdersThatCannotBeSentAgainTimeOut) {
+    const auto database = std::make_shared<MemoryDatabase>();
+    std::vector<ExecutionId> ids;
+    {
+        FakeExecutor executor;
+        PushStack old({}, database);
+        ASSERT_TRUE(old.Register(executor, "executor-1", 20));
+        for (int i = 0; i < 12; ++i) ids.push_back(old.Submit(0, Duration(1'000)));
+        executor.AwaitOrder(12);
+    }
+    EngineConfig engine;
+    engine.timeout_grace = Duration(50);
+
+    PushStack next({.concurrency_max = 1}, database, "node-2", engine);
+
+    for (const ExecutionId& id : ids) {
+        ASSERT_TRUE(next.watcher.AwaitEvent(EventType::kTaskFailed, id));
+        EXPECT_EQ(next.Read(id).outcome->reason, Reason::kTimeout);
+    }
+}
+
 // The leader that gave the order dies: the executor has been told where the others are, too.
 TEST(PushLink, AnOrderNamesEveryScheduler) {
     FakeExecutor executor;

@@ -30,13 +30,14 @@ void PushInstance::CheckLater(Duration delay) {
 
 void PushInstance::Check() {
     health_timer_ = 0;
-    CallHealth([weak = weak_from_this()](const Result<HttpAnswer>& answer) {
+    Call(row_.health_url.str(), [weak = weak_from_this()](const Result<HttpAnswer>& answer) {
         if (const auto self = weak.lock()) self->OnHealth(answer);
     });
 }
 
-void PushInstance::CallHealth(std::move_only_function<void(const Result<HttpAnswer>&)> done) {
-    HttpCall call{.url = row_.health_url.str(),
+void PushInstance::Call(std::string url,
+                        std::move_only_function<void(const Result<HttpAnswer>&)> done) {
+    HttpCall call{.url = std::move(url),
                   .timeout = context_->config.health_timeout,
                   .response_bytes_max = kHealthBytesMax};
     context_->check(
@@ -55,13 +56,19 @@ bool PushInstance::IsElsewhere(const Worker& row) const {
 
 void PushInstance::AskWhetherAlive(std::move_only_function<void(bool)> done) {
     if (checked()) {
-        return CallHealth([done = std::move(done)](const Result<HttpAnswer>& answer) mutable {
-            done(Passes(answer));
-        });
+        return Call(row_.health_url.str(),
+                    [done = std::move(done)](const Result<HttpAnswer>& answer) mutable {
+                        done(Passes(answer));
+                    });
     }
-    const bool alive =
-        context_->runtime.Now().steady - heard_at_ <= context_->config.health_interval;
-    context_->runtime.Post([alive, done = std::move(done)]() mutable { done(alive); });
+    if (context_->runtime.Now().steady - heard_at_ > context_->config.health_interval) {
+        return context_->runtime.Post([done = std::move(done)]() mutable { done(false); });
+    }
+    // A heartbeat names the id, not the process: it may have been the newcomer's. Whatever answers at
+    // its address is alive.
+    Call(row_.address.str(), [done = std::move(done)](const Result<HttpAnswer>& answer) mutable {
+        done(answer || answer.error().code == ErrorCode::kUnknown);
+    });
 }
 
 void PushInstance::OnHealth(const Result<HttpAnswer>& answer) {

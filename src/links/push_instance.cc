@@ -48,13 +48,13 @@ void PushInstance::Restore(std::vector<Assign> hand, const LeftAttempts& left) {
                         .reminder = taken,
                         .resent = true,
                         .known = context_->tokens->Add(token)};
-        if (started != Time{}) attempt.deadline = started + attempt.assign.timeout;
+        // Its time goes on, whether or not it can be sent again: only so it ends if it never is.
+        attempt.deadline = (started != Time{} ? started : now) + attempt.assign.timeout;
         const auto found = left.find(attempt.assign.execution.id.text());
         if (found != left.end() &&
             (found->second.attempt == 0 || found->second.attempt == attempt.ref().attempt)) {
             attempt.phase = Phase::kWaiting;
             attempt.keeper = found->second.keeper;
-            if (attempt.deadline == Time{}) attempt.deadline = now + attempt.assign.timeout;
         } else {
             queue_.push_back(attempt.ref());
         }
@@ -74,7 +74,7 @@ void PushInstance::Open() {
     context_->node->Tell(std::move(attach));
     // It may have begun when the leader before took no word of it any more.
     for (const auto& [id, attempt] : attempts_) {
-        if (attempt.phase != Phase::kWaiting) continue;
+        if (attempt.phase != Phase::kWaiting && !attempt.resent) continue;
         if (attempt.assign.execution.started_at != Time{}) continue;
         context_->node->Tell(Started{.session = session_, .attempt = attempt.ref()});
     }

@@ -196,7 +196,7 @@ class PushInstance : public std::enable_shared_from_this<PushInstance> {
     bool MayComeBack() const { return session_ == 0 && !declared_offline && !in_question; }
     void CheckLater(Duration delay);
     void Check();
-    void CallHealth(std::move_only_function<void(const Result<HttpAnswer>&)> done);
+    void Call(std::string url, std::move_only_function<void(const Result<HttpAnswer>&)> done);
     void OnHealth(const Result<HttpAnswer>& answer);
 
     const std::shared_ptr<PushContext> context_;

@@ -102,6 +102,22 @@ TEST(PushLink, TheIdOfAProcessThatSentNoHeartbeatLatelyIsTaken) {
     second.AwaitOrder(1);
 }
 
+// The process died, and the one that takes its place sends heartbeats before it is registered: that
+// does not keep the dead one alive.
+TEST(PushLink, HeartbeatsOfANewcomerDoNotKeepADeadProcessAlive) {
+    FakeExecutor second;
+    PushStack stack;
+    {
+        FakeExecutor first;
+        ASSERT_TRUE(stack.Register(first, "executor-1"));
+    }
+    std::promise<Result<void>> beaten;
+    stack.link().Beat(WorkerId(Text("executor-1")), {},
+                      [&](Result<void> done) { beaten.set_value(done); });
+    ASSERT_TRUE(beaten.get_future().get());
+    EXPECT_TRUE(stack.Register(second, "executor-1"));
+}
+
 class PushLinkRemoval : public testing::TestWithParam<bool> {};
 
 // An operator removes it through the list of workers, where it stands too, online or not. A

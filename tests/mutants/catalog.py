@@ -66,12 +66,16 @@ MUTANTS = [
            sim=DEATHS, seeds=40),
     engine("refuse_hands", "a new leader does not believe workers what they hold",
            "had the last attempt in hand", sim=DEATHS, seeds=40),
+    engine("time_out_absent", "a new leader times out what its worker would bring back",
+           "had the last attempt in hand", sim=DEATHS, seeds=60),
     # --- Requests ---------------------------------------------------------------------------------
     engine("empty_cancels", "a cancel is confirmed and not carried out",
            "was confirmed as cancelled before it was committed"),
     engine("refuse_repeats", "a repeated submit is refused", "conflicts with itself"),
     engine("swallow_refusals", "who is refused gets no answer", "was never answered"),
     # --- Limits, keys, queues ---------------------------------------------------------------------
+    engine("keys_by_last_clock", "the end of a unique key's window is written by the clock of the moment",
+           "ALeaderThatDiesWhileItsClockIsSetBack", test=("engine_test", "ClockKeysTest.*")),
     engine("forget_limits_on_load", "a new leader counts nobody who is at work already", "are at work"),
     engine("forget_pace", "a start spends nothing of its rate", "than its rate allows", sample=False),
     engine("deep_bucket", "a rate saves up what it did not use", "than its rate allows", sample=False),
