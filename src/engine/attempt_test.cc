@@ -233,6 +233,7 @@ TEST_F(AttemptTest, AnAttemptThatIsSilentBeyondItsTimeoutIsStoppedAndRetried) {
     At(0s, Join({.id = "a", .capacity = 2}));
     At(0s, Once({.id = "x", .timeout = 60s, .retry = Retry(1, 10s)}));
     EXPECT_EQ(assigns[0].timeout, 60s);
+    At(60s, Beat("a"));
     Until(60s + config.timeout_grace - 1ms);
     EXPECT_EQ(StatusOf("x"), Status::kScheduled);
     Until(60s + config.timeout_grace);
@@ -248,6 +249,7 @@ TEST_F(AttemptTest, TheTimeoutCountsFromTheStart) {
     At(0s, Join({.id = "a"}));
     At(0s, Once({.id = "x", .timeout = 60s}));
     At(50s, Begun("x"));
+    At(50s + 60s, Beat("a"));
     Until(50s + 60s + config.timeout_grace - 1ms);
     EXPECT_EQ(StatusOf("x"), Status::kRunning);
     Until(50s + 60s + config.timeout_grace);
@@ -265,6 +267,7 @@ TEST_F(AttemptTest, AnAttemptThatWasNotSentYetDoesNotTimeOut) {
     ASSERT_EQ(assigns.size(), 1u);
     const std::string id = AssignedIds()[0];
     EXPECT_EQ(StatusOf(id), Status::kScheduled);
+    At(9s, Beat("a"));
     Until(9s + config.timeout_grace - 1ms);
     EXPECT_EQ(StatusOf(id), Status::kScheduled);
     Until(9s + config.timeout_grace);
@@ -288,22 +291,6 @@ TEST_F(AttemptTest, WhatWaitsForACallToAServiceDoesNotTimeOut) {
     EXPECT_EQ(Row("x").outcome->reason, Reason::kTimeout);
 }
 
-// Its link opens a session anew whenever another order could not be delivered: nothing that it holds
-// has more time for that. Only the leader ends what a service never reports.
-TEST_F(AttemptTest, ASessionThatIsOpenedAnewGivesAServiceNoMoreTime) {
-    At(0s, Join({.id = "a", .link = LinkKind::kPush}));
-    At(1s, Once({.id = "x", .timeout = 10s, .retry = Retry(0, 0s)}));
-    At(1s, Begun("x"));
-    const AttemptRef ref = RefOf("x");
-    for (Duration at = 2s; at < 11s + config.timeout_grace; at += 1s) {
-        At(at, Join({.id = "a", .link = LinkKind::kPush, .holding = {ref}}));
-    }
-    Until(11s + config.timeout_grace);
-
-    ASSERT_EQ(StatusOf("x"), Status::kFailed);
-    EXPECT_EQ(Row("x").outcome->reason, Reason::kTimeout);
-}
-
 // Sent late, but before its time would have been over by the moment of its decision.
 TEST_F(AttemptTest, ATimeoutCountsFromWhenTheAttemptWasSent) {
     At(0s, Join({.id = "a"}));
@@ -312,6 +299,7 @@ TEST_F(AttemptTest, ATimeoutCountsFromWhenTheAttemptWasSent) {
     Until(6s);
     Commit();
     const std::string id = AssignedIds().at(0);
+    At(7s, Beat("a"));
     Until(7s + config.timeout_grace - 1ms);
     EXPECT_EQ(StatusOf(id), Status::kScheduled);
     Until(7s + config.timeout_grace);
@@ -324,6 +312,7 @@ TEST_F(AttemptTest, AReportAfterTheTimeoutIsStaleAndFreesTheRoom) {
     At(0s, Once({.id = "x", .timeout = 60s, .retry = Retry(0, 0s)}));
     const Report late = Success("x");
     At(1s, Once({.id = "next"}));
+    At(61s, Beat("a"));
     Until(65s);
     EXPECT_EQ(StatusOf("x"), Status::kFailed);
     EXPECT_EQ(StatusOf("next"), Status::kPending) << "the worker is still busy with the first";

@@ -41,8 +41,9 @@ void Claims::Restore(std::string_view key, std::string_view value) {
     ends_.emplace(claim.until, Text(key));
 }
 
-void Claims::Begin(Time now, Duration ahead) {
+void Claims::Begin(Time now, Duration ahead, Duration behind) {
     ahead_ = ahead;
+    back_ = behind;
     for (auto& [key, claim] : claims_) {
         if (claim.window == Duration(0) || claim.until <= now + claim.window) continue;
         ends_.erase({claim.until, key});

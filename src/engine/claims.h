@@ -37,10 +37,10 @@ class Claims {
     void Restore(std::string_view key, std::string_view value);
     void Restore(const Execution& row);
 
-    // After all of them: the term begins, with a wall clock so far ahead of the trusted one. A window
-    // that an earlier term wrote, by whatever clock, ends so long after now at the latest: it has
-    // lasted at least since then. What is stored stays.
-    void Begin(Time now, Duration ahead);
+    // After all of them: the term begins, with a wall clock so far ahead of the trusted one, or behind
+    // the last record. A window that an earlier term wrote, by whatever clock, ends so long after now at
+    // the latest: it has lasted at least since then. What is stored stays.
+    void Begin(Time now, Duration ahead, Duration behind);
 
     // The claim that keeps the task's key from this execution; null if there is none, or no key.
     const Claim* HolderAgainst(const ExecutionId& execution, const Task& task, Time now) const;
@@ -74,7 +74,7 @@ class Claims {
     std::map<Text, Claim, std::less<>> claims_;  // By key.
     std::set<std::pair<Time, Text>> ends_;       // Windows, in the order in which they end.
     Duration ahead_{0};                          // Of the wall clock, before the trusted one.
-    Duration back_{0};            // By so much the trusted one was set back in this term.
+    Duration back_{0};            // By so much the trusted one is behind where it was before.
     std::optional<Text> untold_;  // From this key on the next leader is to be told.
 };
 

@@ -125,7 +125,7 @@ TEST_F(ClaimsTest, AWindowOfAClockThatWasAheadLastsAsLongAsItSaysAfterTheNextTer
     ASSERT_TRUE(stored);
     Claims next;
     next.Restore("order", *stored);
-    next.Begin(kNow, Duration(0));
+    next.Begin(kNow, 0s, 0s);
     claims = std::move(next);
     EXPECT_FALSE(Free("y", kNow + 1h - 1ms));
     EXPECT_TRUE(Free("y", kNow + 1h));
@@ -135,7 +135,7 @@ TEST_F(ClaimsTest, AWindowOfAClockThatWasAheadLastsAsLongAsItSaysAfterTheNextTer
 
 TEST_F(ClaimsTest, AWindowThatIsNotYetOverIsNotMadeLonger) {
     claims.Restore("order", "1767225660000 x 3600000");  // A minute is left of an hour.
-    claims.Begin(kNow, Duration(0));
+    claims.Begin(kNow, 0s, 0s);
     EXPECT_FALSE(Free("y", kNow + 1min - 1ms));
     EXPECT_TRUE(Free("y", kNow + 1min));
 }
@@ -143,7 +143,7 @@ TEST_F(ClaimsTest, AWindowThatIsNotYetOverIsNotMadeLonger) {
 // A build before the first version wrote no length: it is kept until the time that is written.
 TEST_F(ClaimsTest, AWindowWithoutALengthEndsAsWritten) {
     claims.Restore("order", "1769817600000 x");
-    claims.Begin(kNow, Duration(0));
+    claims.Begin(kNow, 0s, 0s);
     EXPECT_FALSE(Free("y", kNow + 24h * 30 - 1ms));
     EXPECT_TRUE(Free("y", kNow + 24h * 30));
 }

@@ -98,6 +98,23 @@ TEST_F(ClockKeysTest, ALeaderThatDiesWhileItsClockIsSetBackFreesNoUniqueKey) {
     EXPECT_TRUE(LastReply());
 }
 
+// A leader begins with a clock that is behind the last record, and dies before it is set right.
+TEST_F(ClockKeysTest, ALeaderThatBeginsBehindFreesNoUniqueKeyUnderTheNextOne) {
+    At(0s, Join({.id = "a", .capacity = 10}));
+    At(0s, Once({.id = "first"}));
+    JumpWall(-1h);
+    Restart(1s);
+    At(2s, Join({.id = "a", .capacity = 10}));
+    At(2s, Once({.id = "x", .unique_key = "order", .unique_for = 10min}));
+    At(2s, Success("x"));
+    JumpWall(1h);
+    Restart(3s);
+    At(9min, Once({.id = "y", .unique_key = "order", .unique_for = 10min}));
+    EXPECT_FALSE(LastReply());
+    At(11min, Once({.id = "z", .unique_key = "order", .unique_for = 10min}));
+    EXPECT_TRUE(LastReply());
+}
+
 // A machine is started an hour late, and its clock is set right. What is given before it is believed
 // is read by a leader whose clock was right all the time.
 TEST_F(ClockKeysTest, AClockThatIsSetRightFreesNoUniqueKeyUnderTheNextLeader) {

@@ -97,7 +97,8 @@ void Engine::Begin(Serial last_serial, Instant now, Effects& effects) {
     quotas_.Set(config_.quotas, now.steady);
     draft_.Resume(term_.partition, last_serial);
     BeginLimits();
-    claims_.Begin(clock_.trusted(), now.wall - clock_.trusted());
+    claims_.Begin(clock_.trusted(), now.wall - clock_.trusted(),
+                  std::max(TimeOf(last_serial) - now.wall, Duration(0)));
     locks_.Begin(now);
     // In serial order, which keeps the age order of their lanes; no worker is connected yet. Those
     // at work first: what is still to start must find their places taken.

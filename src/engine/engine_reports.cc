@@ -28,19 +28,23 @@ void Engine::OnOverdue(Live& live) {
     // it may. Its time has not begun.
     const bool unsent =
         live.mark.generation > released_generation_ || live.slot->row.link == LinkKind::kPush;
-    // Its worker may come back with a result that it had in time; if not, it is lost with its lease.
-    const bool away = live.slot->row.link == LinkKind::kStream && live.slot->session == 0 &&
-                      !TAKT_MUTANT("engine.time_out_absent");
+    // Its worker is away, or cut off: it may come back with a result that it had in time; if not, it is
+    // lost with its lease. A service says nothing by itself.
+    const Slot& slot = *live.slot;
+    const bool unheard = slot.session == 0 || leases_.TimeOf(slot) - config_.worker_lease <
+                                                  now_.steady - config_.timeout_grace;
+    const bool away =
+        slot.row.link == LinkKind::kStream && unheard && !TAKT_MUTANT("engine.time_out_absent");
     if ((live.row.status == Status::kScheduled && unsent) || away) {
         return overdue_.Set(live, now_.steady + kLookAgain, live.row.serial);
     }
     StopAtWorker(live, Reason::kTimeout);
-    Slot& slot = TakeFromHand(live);
+    Slot& free = TakeFromHand(live);
     FailAttempt(live,
                 MakeOutcome(Reason::kTimeout, "took longer than its timeout of " +
                                                   FormatDuration(TimeoutOf(*live.row.task))),
                 true);
-    FeedWorker(slot);
+    FeedWorker(free);
 }
 
 // An earlier leader may have known when the attempt began, and died before it wrote it down. The

@@ -86,7 +86,7 @@ TEST_F(TakeoverTest, ATimeoutBeginsAnewUnderTheNextLeader) {
     At(20s, Beat("a"));
     Restart(40s);
     At(41s, Join({.id = "a", .holding = {RefOf("x")}}));
-    for (Duration at = 50s; at < 100s; at += 10s) At(at, Beat("a"));
+    for (Duration at = 50s; at <= 100s; at += 10s) At(at, Beat("a"));
     Until(100s + config.timeout_grace - 1ms);
     EXPECT_EQ(StatusOf("x"), Status::kRunning);
     Until(100s + config.timeout_grace);
@@ -110,6 +110,21 @@ TEST_F(TakeoverTest, WhatEndedInTimeIsNotTimedOutWhileItsWorkerIsAway) {
     At(back, Join({.id = "a", .holding = {ref}}));
     Until(back + 1s);
     At(back + 1s, Success("x"));
+
+    EXPECT_EQ(StatusOf("x"), Status::kSuccess);
+}
+
+// A switch on the way is started anew: nothing comes through, and nobody is told. It had its result in
+// time, which comes as soon as anything does.
+TEST_F(TakeoverTest, WhatEndedInTimeIsNotTimedOutWhileNothingIsHeardOfItsWorker) {
+    At(0s, Join({.id = "a"}));
+    At(0s, Once({.id = "x", .timeout = 2s}));
+    At(0s, Begun("x"));
+    const Duration back = 4s + 2 * config.timeout_grace;
+    ASSERT_LT(back, config.worker_lease);
+    Until(back);
+    EXPECT_EQ(StatusOf("x"), Status::kRunning);
+    At(back, Success("x"));
 
     EXPECT_EQ(StatusOf("x"), Status::kSuccess);
 }

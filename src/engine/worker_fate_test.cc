@@ -20,6 +20,22 @@ TEST_F(WorkerFateTest, ADrainEndsWithTheProcess) {
     EXPECT_EQ(StatusOf("x"), Status::kScheduled);
 }
 
+// Its link opens a session anew whenever another order could not be delivered: nothing that it holds
+// has more time for that. Only the leader ends what a service never reports.
+TEST_F(WorkerFateTest, ASessionThatIsOpenedAnewGivesAServiceNoMoreTime) {
+    At(0s, Join({.id = "a", .link = LinkKind::kPush}));
+    At(1s, Once({.id = "x", .timeout = 10s, .retry = RetryPolicy{.retries_max = 0}}));
+    At(1s, Begun("x"));
+    const AttemptRef ref = RefOf("x");
+    for (Duration at = 2s; at < 11s + config.timeout_grace; at += 1s) {
+        At(at, Join({.id = "a", .link = LinkKind::kPush, .holding = {ref}}));
+    }
+    Until(11s + config.timeout_grace);
+
+    ASSERT_EQ(StatusOf("x"), Status::kFailed);
+    EXPECT_EQ(Row("x").outcome->reason, Reason::kTimeout);
+}
+
 TEST_F(WorkerFateTest, MaintenanceOutlivesTheProcess) {
     At(0s, Join({.id = "a", .instance = "1"}));
     At(1s, Set("a", WorkerStatus::kMaintenance));

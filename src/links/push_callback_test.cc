@@ -179,6 +179,32 @@ TEST_P(PushLinkResent, AnOrderThatDidNotArriveAgainStaysWhereItIs) {
 }
 INSTANTIATE_TEST_SUITE_P(Age, PushLinkResent, testing::Values(Duration(300), Duration(30'000)));
 
+// Its time was over before there was a leader again, and it had ended in time: it says so when it is
+// asked again, and that counts.
+TEST(PushLink, WhatEndedInTimeWhileNobodyLedIsNotTimedOut) {
+    FakeExecutor executor;
+    const auto database = std::make_shared<MemoryDatabase>();
+    const Duration timeout(300);
+    ExecutionId id;
+    {
+        PushStack old({}, database);
+        ASSERT_TRUE(old.Register(executor));
+        id = old.Submit(0, timeout);
+        executor.AwaitOrder(1);
+        ASSERT_TRUE(old.watcher.AwaitEvent(EventType::kTaskStarted, id));
+        // Another commit takes along that it has started.
+        ASSERT_TRUE(old.SetStatus("executor-1", WorkerStatus::kOnline));
+    }
+    executor.AnswerWith(200, R"({"status":"success"})");
+    const Time taken = ReadClocks().wall;
+    while (ReadClocks().wall <= taken + timeout) std::this_thread::yield();
+
+    PushStack next({}, database, "node-2");
+
+    ASSERT_TRUE(next.watcher.AwaitEvent(EventType::kTaskCompleted, id));
+    EXPECT_EQ(next.Read(id).attempt, 1u);
+}
+
 // The executor died with its leader. Only some of the orders are tried before the circuit opens; the
 // others have their time all the same.
 TEST(PushLink, OrdersThatCannotBeSentAgainTimeOut) {

@@ -48,8 +48,9 @@ void PushInstance::Restore(std::vector<Assign> hand, const LeftAttempts& left) {
                         .reminder = taken,
                         .resent = true,
                         .known = context_->tokens->Add(token)};
-        // Its time goes on, whether or not it can be sent again: only so it ends if it never is.
-        attempt.deadline = (started != Time{} ? started : now) + attempt.assign.timeout;
+        // Its time begins anew, as the engine has it: it may have ended in time while nobody led. It
+        // goes on whether or not it can be sent again: only so it ends if it never is.
+        attempt.deadline = now + attempt.assign.timeout;
         const auto found = left.find(attempt.assign.execution.id.text());
         if (found != left.end() &&
             (found->second.attempt == 0 || found->second.attempt == attempt.ref().attempt)) {
