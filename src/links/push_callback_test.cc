@@ -195,9 +195,15 @@ TEST(PushLink, WhatEndedInTimeWhileNobodyLedIsNotTimedOut) {
         // Another commit takes along that it has started.
         ASSERT_TRUE(old.SetStatus("executor-1", WorkerStatus::kOnline));
     }
-    executor.AnswerWith(200, R"({"status":"success"})");
-    const Time taken = ReadClocks().wall;
-    while (ReadClocks().wall <= taken + timeout) std::this_thread::yield();
+    const auto pass = [](Duration time) {
+        const Time begun = ReadClocks().wall;
+        while (ReadClocks().wall <= begun + time) std::this_thread::yield();
+    };
+    executor.Answer([&](const Order&, HttpReply reply) {
+        pass(Duration(30));
+        reply(HttpResponse::Json(200, R"({"status":"success"})"));
+    });
+    pass(timeout);
 
     PushStack next({}, database, "node-2");
 
@@ -212,10 +218,11 @@ TEST(PushLink, OrdersThatCannotBeSentAgainTimeOut) {
     std::vector<ExecutionId> ids;
     {
         FakeExecutor executor;
-        PushStack old({}, database);
+        executor.Hang();
+        PushStack old({.concurrency_max = 1}, database);
         ASSERT_TRUE(old.Register(executor, "executor-1", 20));
         for (int i = 0; i < 12; ++i) ids.push_back(old.Submit(0, Duration(1'000)));
-        executor.AwaitOrder(12);
+        executor.AwaitOrder(1);
     }
     EngineConfig engine;
     engine.timeout_grace = Duration(50);
