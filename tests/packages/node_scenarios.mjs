@@ -1,6 +1,7 @@
 // What tests/packages/node_test.py runs in Node: node node_scenarios.mjs SCENARIO FOLDER URL…
 import assert from "node:assert/strict";
-import { appendFileSync, existsSync } from "node:fs";
+import fs, { appendFileSync, existsSync } from "node:fs";
+import { syncBuiltinESMExports } from "node:module";
 import { setTimeout as sleep } from "node:timers/promises";
 
 const takt = await import(`${process.env.TAKT_NODE_PACKAGE}/dist/index.js`);
@@ -29,6 +30,34 @@ const scenarios = {
       await other.submit("echo").catch((error) => console.log(error.message));
       await sleep(200);
     }
+  },
+  // Read when it was replaced, not for every question; one that is away is told of once.
+  async trust_file() {
+    const { Trust } = await import(`${process.env.TAKT_NODE_PACKAGE}/dist/trust.js`);
+    const { readFileSync } = fs;
+    const warnings = [];
+    process.on("warning", (warning) => warnings.push(warning.message));
+    let reads = 0;
+    fs.readFileSync = (...given) => {
+      if (given[0] === `${folder}/ca.pem`) ++reads;
+      return readFileSync(...given);
+    };
+    syncBuiltinESMExports();
+    const trust = new Trust(`${folder}/ca.pem`);
+    const first = trust.ca;
+    assert.equal(trust.ca, first);
+    assert.equal(reads, 1);
+    for (const times of [1, 2]) {
+      fs.renameSync(`${folder}/ca.pem`, `${folder}/ca.away`);
+      for (let i = 0; i < 5; ++i) assert.equal(trust.ca, first);
+      await sleep(10);
+      assert.equal(warnings.length, times, warnings.join("\n"));
+      fs.renameSync(`${folder}/ca.away`, `${folder}/ca.pem`);
+      assert.equal(trust.ca, first);
+    }
+    fs.copyFileSync(`${folder}/second.pem`, `${folder}/ca.pem`);
+    assert.deepEqual(trust.ca, readFileSync(`${folder}/second.pem`));
+    assert.equal(reads, 2);
   },
   async client() {
     const worker = new takt.Worker(urls).handle("echo", (task) => task.payload).handle("bad", () => null.x).start();

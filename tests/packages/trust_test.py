@@ -111,6 +111,11 @@ class TrustTest(unittest.TestCase):
         self.replace()
         until(lambda: "did not answer" in (self.folder / "said").read_text(), "its client trusts too")
 
+    def test_node_reads_the_file_when_it_was_replaced(self):
+        ended = subprocess.run(["node", SOURCE / "tests/packages/node_scenarios.mjs", "trust_file", self.folder,
+                                self.port.url], capture_output=True, text=True, timeout=60)
+        self.assertEqual(ended.returncode, 0, ended.stdout + ended.stderr)
+
 
 if __name__ == "__main__":
     unittest.main()
