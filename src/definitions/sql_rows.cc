@@ -96,7 +96,8 @@ class SqlScanner {
         }
     }
 
-    void SkipStatement() {
+    // Returns whether there was an end, and not only that of the file.
+    bool SkipStatement() {
         while (!AtEnd()) {
             const char c = text_[at_];
             if (c == '\'' || c == '"' || c == '`') {
@@ -104,8 +105,9 @@ class SqlScanner {
                 continue;
             }
             ++at_;
-            if (c == ';') return;
+            if (c == ';') return true;
         }
+        return false;
     }
 
   private:
@@ -184,12 +186,17 @@ class SqlReader {
 
     SqlTables Read() {
         while (!scan_.AtEnd()) {
+            SqlTable* to = nullptr;
             if (scan_.TakeWord("CREATE") && scan_.TakeWord("TABLE")) {
                 Create();
             } else if (scan_.TakeWord("INSERT") || scan_.TakeWord("REPLACE")) {
-                Insert();
+                to = Insert();
             }
-            scan_.SkipStatement();
+            const int line = scan_.line();
+            if (!scan_.SkipStatement() && to) {
+                to->mistakes.push_back(
+                    {line, "the dump ends, or was cut, before the ';' of these rows"});
+            }
         }
         return std::move(tables_);
     }
@@ -217,23 +224,29 @@ class SqlReader {
         } while (scan_.Take(','));
     }
 
-    void Insert() {
+    // The table whose rows were read to the last; null if there is none, or a mistake is noted.
+    SqlTable* Insert() {
         scan_.TakeWord("IGNORE");
-        if (!scan_.TakeWord("INTO")) return;
+        if (!scan_.TakeWord("INTO")) return nullptr;
         const std::string table = scan_.TakeName();
+        SqlTable& to = tables_[table];
+        int line = scan_.line();
+        const auto wrong = [&](const char* why) -> SqlTable* {
+            to.mistakes.push_back({line, why});
+            return nullptr;
+        };
         std::vector<std::string> columns = columns_[table];
         if (scan_.Take('(')) {
             columns.clear();
             do columns.push_back(scan_.TakeName());
             while (scan_.Take(','));
-            if (!scan_.Take(')')) return;
+            if (!scan_.Take(')')) return wrong("the dump ends, or was cut, in a list of columns");
         }
-        if (!scan_.TakeWord("VALUES")) return;
-        SqlTable& to = tables_[table];
+        if (!scan_.TakeWord("VALUES")) return wrong("VALUES and rows are expected here");
         do {
             const bool begins = scan_.Sees('(');
-            SqlRow row{.line = scan_.line()};
-            const auto wrong = [&](const char* why) { to.mistakes.push_back({row.line, why}); };
+            line = scan_.line();
+            SqlRow row{.line = line};
             if (!begins) return wrong("a row is expected here");
             scan_.Take('(');
             if (columns.empty()) {
@@ -250,6 +263,7 @@ class SqlReader {
             if (!scan_.Take(')')) return wrong("the dump ends, or was cut, in the middle of a row");
             to.rows.push_back(std::move(row));
         } while (scan_.Take(','));
+        return &to;
     }
 
     SqlScanner scan_;

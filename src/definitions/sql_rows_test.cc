@@ -44,6 +44,22 @@ TEST(SqlRowsTest, ADumpThatIsCutOffSaysSo) {
         ASSERT_EQ(rows["t"].mistakes.size(), 1u) << end;
         EXPECT_EQ(rows["t"].mistakes[0].line, 3) << end;
     }
+    for (const char* end :
+         {"INSERT INTO t (a", "INSERT INTO t (a,", "INSERT INTO t (a, b)", "INSERT INTO t",
+          "INSERT INTO t VAL", "INSERT INTO t VALUES", "INSERT INTO t VALUES (1,'x')",
+          "INSERT INTO t VALUES (1,'x') -- end"}) {
+        auto rows = ReadSqlRows(std::string("CREATE TABLE t (a int, b text);\n") + end);
+        ASSERT_EQ(rows["t"].mistakes.size(), 1u) << end;
+        EXPECT_EQ(rows["t"].mistakes[0].line, 2) << end;
+    }
+}
+
+TEST(SqlRowsTest, WhatFollowsRowsInAStatementIsNoMistake) {
+    auto rows = ReadSqlRows(
+        "INSERT INTO t (a) VALUES (1) ON DUPLICATE KEY UPDATE a = 1;\n"
+        "INSERT INTO t (a) VALUES (2) AS n;\n");
+    EXPECT_EQ(rows["t"].rows.size(), 2u);
+    EXPECT_TRUE(rows["t"].mistakes.empty());
 }
 
 }  // namespace
