@@ -201,6 +201,16 @@ TEST_F(RedisIndexCheck, RunsThatAreGoneAreTakenOutOfTheHash) {
     EXPECT_EQ(*server_->Cli({"HEXISTS", "{takt:0}:runs", "ghost"}), "0\n");
 }
 
+// The hash grows with the history; a server that answers with all of it answers nobody else meanwhile.
+TEST_F(RedisIndexCheck, TheNamesOfRunsAreReadInPages) {
+    ASSERT_TRUE(server_->Cli(
+        {"EVAL", "for i = 1, 2000 do redis.call('HSET', KEYS[1], 'ghost' .. i, '') end", "1",
+         "{takt:0}:runs"}));
+    ASSERT_TRUE(server_->Cli({"CONFIG", "RESETSTAT"}));
+    EXPECT_EQ(Texts().size(), 2000u);
+    EXPECT_THAT(*server_->Cli({"INFO", "commandstats"}), testing::HasSubstr("cmdstat_hscan"));
+}
+
 // The order of retention, the other way.
 TEST_F(RedisIndexCheck, EntriesOfTheOrderOfRetentionWithoutARowAreTakenOut) {
     const std::string before = *server_->Cli({"LRANGE", "{takt:0}:ended", "0", "-1"});

@@ -80,13 +80,18 @@ Result<void> NameIndex::CheckListed(const PartitionKeys& keys, const char* hash,
     return {};
 }
 
-Result<std::vector<std::string>> NameIndex::Doubt(const PartitionKeys& keys, std::string command,
+Result<std::vector<std::string>> NameIndex::Doubt(const PartitionKeys& keys, const Listed& listed,
                                                   const std::set<std::string>& found) {
-    const auto listed = reader_.Ask(keys, std::move(command), 1);
-    if (!listed) return std::unexpected(listed.error());
-    const ReplyView texts = listed->front().view();
     std::set<std::string> names;
-    for (std::size_t i = 0; i < texts.size(); ++i) names.emplace(texts[i].text());
+    std::string cursor = "0";
+    do {
+        const auto page =
+            reader_.Ask(keys, Resp(listed.scan, listed.key, cursor, "COUNT", kIndexRowsAtOnce), 1);
+        if (!page) return std::unexpected(page.error());
+        cursor = page->front().view()[0].text();
+        const ReplyView texts = page->front().view()[1];
+        for (std::size_t i = 0; i < texts.size(); i += listed.texts) names.emplace(texts[i].text());
+    } while (cursor != "0" && !cursor.empty());
     std::vector<std::string> doubted;
     std::ranges::set_symmetric_difference(found, names, std::back_inserter(doubted));
     return doubted;
@@ -94,7 +99,7 @@ Result<std::vector<std::string>> NameIndex::Doubt(const PartitionKeys& keys, std
 
 Result<void> NameIndex::CheckGroups(const PartitionKeys& keys) {
     const std::string set = keys.Of(kSettingGroups);
-    const auto doubted = Doubt(keys, Resp("SMEMBERS", set), groups_[keys.partition]);
+    const auto doubted = Doubt(keys, {"SSCAN", set, 1}, groups_[keys.partition]);
     if (!doubted) return std::unexpected(doubted.error());
     // A scheduler may have begun or emptied a group since the scan.
     for (const std::string& group : *doubted) {
@@ -119,7 +124,7 @@ Result<void> NameIndex::CheckGroups(const PartitionKeys& keys) {
 
 Result<void> NameIndex::CheckRuns(const PartitionKeys& keys) {
     const std::string hash = keys.Of(kRuns);
-    const auto doubted = Doubt(keys, Resp("HKEYS", hash), runs_[keys.partition]);
+    const auto doubted = Doubt(keys, {"HSCAN", hash, 2}, runs_[keys.partition]);
     if (!doubted) return std::unexpected(doubted.error());
     for (const std::string& run : *doubted) {
         const auto replies =

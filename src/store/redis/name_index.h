@@ -33,8 +33,14 @@ class NameIndex {
                              const char* what);
     Result<void> CheckGroups(const PartitionKeys& keys);
     Result<void> CheckRuns(const PartitionKeys& keys);
-    // The names that stand in only one of the two: `found`, and what `command` answers.
-    Result<std::vector<std::string>> Doubt(const PartitionKeys& keys, std::string command,
+    // The names that stand in only one of the two: `found`, and those that `scan` (HSCAN, SSCAN) pages
+    // through at `key`, each with so many texts.
+    struct Listed {
+        const char* scan;
+        std::string key;
+        std::size_t texts;
+    };
+    Result<std::vector<std::string>> Doubt(const PartitionKeys& keys, const Listed& listed,
                                            const std::set<std::string>& found);
 
     IndexReader& reader_;
