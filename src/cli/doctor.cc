@@ -192,7 +192,11 @@ Result<int> Doctor(Client& client, const DoctorOptions& options) {
     CheckClocks(*resolved, status->value, checkup);
     CheckVersions(status->value, checkup);
     const auto spaces = client.Get("/api/v1/namespaces");
-    if (!spaces) return std::unexpected(spaces.error());
+    if (!spaces) {
+        // The store went away under a scheduler that is in use: what was seen is told all the same.
+        checkup.Bad("leaders", spaces.error().detail, kSeeToTheStore);
+        return checkup.Print(options.client.json);
+    }
     CheckLeaders(spaces->value, checkup);
     for (const auto& checked : {CheckFleet(client, checkup), CheckAlerts(client, checkup),
                                 CheckRoom(*resolved, {status->value, spaces->value}, checkup)}) {

@@ -61,6 +61,8 @@ class Checkups(TaktTest):
     def test_doctor_notices_a_store_that_is_away(self):
         self.use_redis()
         self.serve(*QUICK)
+        # It is in use: who may do what has been read.
+        self.takt("status")
         redis = self.processes[0]
         redis.signal(signal.SIGSTOP)
         try:
