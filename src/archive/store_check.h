@@ -16,6 +16,8 @@ namespace takt::internal {
 struct StoreFault {
     Partition partition = 0;
     std::string text;  // One sentence: what is wrong with what.
+    // The same when the fault is found again and its sentence has other numbers; empty: the text.
+    std::string sign;
     // The way in which repair would mend it, a sentence and the change; nothing: people must.
     std::string remedy;
     std::optional<Change> mend;
@@ -35,8 +37,10 @@ constexpr std::size_t kFaultsMax = 1'000;
 constexpr std::size_t kIndexFaultsMax = 100'000;
 
 // With a scheduler at work, what it moves meanwhile may look like a fault: those that are found are
-// looked for a second time, and named if they are still there. Of a partition whose indexes are wrong
-// only these are named: what is read by them cannot be trusted, so check again once they are mended.
+// looked for again, and named if they are still there. Of a partition whose indexes are wrong only
+// these are named: what is read by them cannot be trusted, so check again once they are mended. A
+// partition whose indexes were wrong for a moment is looked at until its rows were read twice; if they
+// cannot be, the faults of the last look are named.
 Result<StoreFaults> CheckStore(Store& store, const TransferProgress& progress);
 
 // Keeps schedulers out, checks, and commits what the remedies of the faults say. Those that were found

@@ -1,9 +1,12 @@
 #include "archive/store_check.h"
 
+#include <set>
+
 #include "archive/archive_testing.h"
 #include "archive/store_purge.h"
 #include "archive/store_stats.h"
 #include "model/run_progress.h"
+#include "model/workflow.h"
 #include "store/store_wrapper.h"
 
 namespace takt::internal {
@@ -215,6 +218,93 @@ TEST_F(StoreCheckTest, WhatASchedulerMovesMeanwhileIsNoFault) {
     const auto found = CheckStore(busy, {});
     ASSERT_TRUE(found) << found.error().detail;
     EXPECT_EQ(found->count, 0u) << found->faults.front().text;
+}
+
+// Beside a leader: indexes of which another one is wrong for a moment at the looks that are named, and
+// one entry that stays wrong at a place that moves.
+class PassingFaults final : public StoreWrapper, public ChecksIndexes {
+  public:
+    PassingFaults(Store* inner, std::set<int> passing, bool lasting = false)
+        : StoreWrapper(inner), passing_(std::move(passing)), lasting_(lasting) {}
+    Result<std::vector<IndexFault>> CheckIndexes(const std::vector<Partition>&) override {
+        const std::string look = std::to_string(++looks);
+        std::vector<IndexFault> faults;
+        if (passing_.contains(looks)) {
+            faults.push_back({.text = "execution e" + look + " is missing", .entry = "e" + look});
+        }
+        if (lasting_) {
+            faults.push_back({.text = "a bad entry, number " + look, .index = "i", .entry = "bad"});
+        }
+        return faults;
+    }
+    Result<void> MendIndexes(const Term&, const std::vector<IndexFault>&) override { return {}; }
+
+    int looks = 0;
+
+  private:
+    const std::set<int> passing_;
+    const bool lasting_;
+};
+
+TEST_F(StoreCheckTest, APassingFaultOfAnIndexHidesNoRowThatStaysWrong) {
+    Filler leader(*store_, 0);
+    leader.Commit({Insert(conformance::Finished(leader.maker.OneOff("ended")))});
+    const Texts wrong = {"execution ended is success and still among those that live"};
+    for (const std::set<int>& passing : {std::set{1}, std::set{2}, std::set{1, 2}}) {
+        PassingFaults store(store_.get(), passing);
+        EXPECT_EQ(FaultsOf(store), wrong);
+    }
+    PassingFaults moving(store_.get(), {1}, true);
+    EXPECT_EQ(FaultsOf(moving), Texts{"a bad entry, number 2"});
+    // Indexes that are never whole while they are read: the rows were not looked at, and that is said.
+    PassingFaults never(store_.get(), {1, 2, 3, 4, 5, 6, 7, 8, 9});
+    EXPECT_EQ(FaultsOf(never).size(), 1u);
+}
+
+// A run that goes on: each time its parts are listed there is one more.
+class GrowingRun final : public StoreWrapper {
+  public:
+    GrowingRun(Store* inner, Filler& leader, Execution run, std::string missing)
+        : StoreWrapper(inner),
+          leader_(leader),
+          run_(std::move(run)),
+          missing_(std::move(missing)) {}
+    void ListExecutions(const ExecutionFilter& filter, Done<std::vector<Execution>> done) override {
+        if (!filter.parent) return StoreWrapper::ListExecutions(filter, std::move(done));
+        leader_.Commit(
+            {Insert(leader_.maker.Child(run_, "more" + missing_ + std::to_string(++parts_)))});
+        auto rows = AskStore<std::vector<Execution>>(
+            [&](auto answer) { StoreWrapper::ListExecutions(filter, std::move(answer)); });
+        if (rows)
+            std::erase_if(*rows, [&](const Execution& row) { return row.id.view() == missing_; });
+        done(std::move(rows));
+    }
+
+  private:
+    Filler& leader_;
+    const Execution run_;
+    const std::string missing_;
+    int parts_ = 0;
+};
+
+TEST_F(StoreCheckTest, APartThatTheIndexByRunLostIsFoundWhileTheRunGoesOn) {
+    Filler leader(*store_, 0);
+    const Execution run = leader.maker.OneOff("run");
+    Execution with_steps = run;
+    boost::intrusive_ptr<Task> task(new Task);
+    task->id = run.task->id;
+    auto options = std::make_unique<TaskOptions>();
+    options->workflow = WorkflowPtr(std::make_shared<Workflow>());
+    task->options = std::move(options);
+    with_steps.task = task;
+    leader.Commit({Insert(with_steps), Insert(leader.maker.Child(run, "one")),
+                   Insert(leader.maker.Child(run, "two"))});
+    GrowingRun whole(store_.get(), leader, run, "");
+    EXPECT_EQ(FaultsOf(whole), Texts{});
+    GrowingRun lost(store_.get(), leader, run, "two");
+    const Texts found = FaultsOf(lost);
+    ASSERT_EQ(found.size(), 1u);
+    EXPECT_TRUE(found[0].starts_with("run run has ")) << found[0];
 }
 
 }  // namespace
