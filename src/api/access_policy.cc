@@ -144,9 +144,14 @@ void AccessPolicy::EndLoad(std::uint64_t load, Result<std::vector<SettingPut>> s
         if (known == tokens_.end()) continue;
         token.last_used_at = std::max(token.last_used_at, known->second.last_used_at);
     }
-    const bool none = tokens.empty() && std::ranges::none_of(*settings, [](const SettingPut& row) {
-                          return row.value.view() == kLastTokenRevoked;
-                      });
+    // The word stays in the store for good, and is about that token alone.
+    const auto revokes_known = [&](const SettingPut& row) {
+        std::string_view id = row.key.view().substr(kTokenSettingPrefix.size());
+        if (row.value.view() != kLastTokenRevoked || !id.ends_with(kTokenUsedSuffix)) return false;
+        id.remove_suffix(kTokenUsedSuffix.size());
+        return tokens_.contains(std::string(id));
+    };
+    const bool none = tokens.empty() && std::ranges::none_of(*settings, revokes_known);
     if (none && !tokens_.empty() && !config_.insecure) Log(LogLevel::kError, "api", kLost);
     lost_ = none && (lost_ || !tokens_.empty());
     tokens_ = std::move(tokens);

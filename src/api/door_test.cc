@@ -202,6 +202,18 @@ TEST(Door, TokensThatVanishDoNotOpenTheDoor) {
     const std::vector<SettingPut> revoked = {{Text(key + "/used"), Text(kLastTokenRevoked)}};
     policy.EndLoad(policy.BeginLoad(6), revoked, now.steady);
     EXPECT_EQ(refusal(), "");
+    policy.EndLoad(policy.BeginLoad(7), revoked, now.steady);
+    EXPECT_EQ(refusal(), "") << "it stays so";
+
+    // The mark stays in the store, and says nothing of a token that was made later.
+    const auto later = MakeToken(AccessRole::kAdmin, "b", now.wall, {}, random);
+    policy.EndLoad(
+        policy.BeginLoad(8),
+        std::vector<SettingPut>{revoked.front(),
+                                {Text("token/" + later.token.id), Text(EncodeToken(later.token))}},
+        now.steady);
+    policy.EndLoad(policy.BeginLoad(9), revoked, now.steady);
+    EXPECT_TRUE(refusal().starts_with("all access tokens are gone")) << refusal();
 }
 
 }  // namespace
