@@ -1,9 +1,12 @@
-// LeaderReach: whether the calls that a follower passes on reach the leader.
+// LeaderReach: whether the calls that a follower passes on reach their leaders.
 //
 // Learned from the calls themselves. Said in the log when it changes, and once a minute at most while
 // it lasts, however many callers are refused. From any thread.
 #pragma once
 
+#include <algorithm>
+#include <functional>
+#include <map>
 #include <mutex>
 #include <string>
 #include <string_view>
@@ -18,29 +21,40 @@ class LeaderReach {
   public:
     void NoteAnswer(std::string_view address) {
         const std::scoped_lock lock(mutex_);
-        if (trouble_.empty() || address_ != address) return;
-        trouble_.clear();
-        Log(LogLevel::kInfo, "api", "the leader can be reached again", {{"address", address_}});
+        const auto known = troubles_.find(address);
+        if (known == troubles_.end()) return;
+        troubles_.erase(known);
+        Log(LogLevel::kInfo, "api", "the leader can be reached again", {{"address", address}});
     }
 
     void NoteFailure(std::string_view address, const Error& error, Steady now) {
         if (error.code == ErrorCode::kCancelled) return;
         const std::scoped_lock lock(mutex_);
-        const bool known = !trouble_.empty() && address_ == address;
-        address_ = address;
-        trouble_ = error.detail;
-        failed_at_ = now;
-        if (known && now - said_at_ < kSaidEvery) return;
-        said_at_ = now;
+        auto found = troubles_.find(address);
+        const bool known = found != troubles_.end();
+        if (!known) {
+            if (troubles_.size() == kAddressesMax) {
+                troubles_.erase(std::ranges::min_element(
+                    troubles_, {}, [](const auto& entry) { return entry.second.failed_at; }));
+            }
+            found = troubles_.emplace(address, Trouble{}).first;
+        }
+        Trouble& trouble = found->second;
+        trouble.why = error.detail;
+        trouble.failed_at = now;
+        if (known && now - trouble.said_at < kSaidEvery) return;
+        trouble.said_at = now;
         Log(LogLevel::kError, "api",
             "the leader cannot be reached: changes that are sent here are refused",
-            {{"address", address_}, {"error", error.detail}});
+            {{"address", address}, {"error", error.detail}});
     }
 
     // Why the last call did not reach that leader; empty: it did, or that was long ago.
     std::string TroubleWith(std::string_view address, Steady now) const {
         const std::scoped_lock lock(mutex_);
-        return address == address_ && now - failed_at_ < kRemembered ? trouble_ : std::string();
+        const auto known = troubles_.find(address);
+        if (known == troubles_.end() || now - known->second.failed_at >= kRemembered) return {};
+        return known->second.why;
     }
 
   private:
@@ -48,11 +62,17 @@ class LeaderReach {
     // Nobody may have sent anything since that would have shown that it is over.
     static constexpr auto kRemembered = std::chrono::minutes(5);
 
+    // Leaders come and go with their addresses; more than there are schedulers.
+    static constexpr std::size_t kAddressesMax = 64;
+
+    struct Trouble {
+        std::string why;
+        Steady failed_at{};
+        Steady said_at{};
+    };
+
     mutable std::mutex mutex_;
-    std::string address_;
-    std::string trouble_;
-    Steady failed_at_{};
-    Steady said_at_{};
+    std::map<std::string, Trouble, std::less<>> troubles_;  // By address.
 };
 
 }  // namespace takt::internal

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 
 #include "api/access_policy.h"
+#include "api/leader_reach.h"
 #include "api/test_scheduler.h"
 #include "base/log.h"
 #include "store/lead.h"
@@ -171,6 +172,31 @@ TEST(Strangers, AFollowerSaysThatItCannotReachItsLeader) {
     EXPECT_EQ(std::ranges::count_if(
                   lines, [](const auto& line) { return line.contains("cannot be reached:"); }),
               1);
+}
+
+// Namespaces have leaders of their own: trouble with one is not over because another has some.
+TEST(Strangers, EachLeaderThatCannotBeReachedIsRememberedAndSaidOnce) {
+    const LogCapture log;
+    LeaderReach reach;
+    const Steady now = SteadyClock::now();
+    for (int i = 0; i < 3; ++i) {
+        for (const char* address : {"http://a", "http://b"}) {
+            reach.NoteFailure(address, {ErrorCode::kUnavailable, "refused"}, now);
+        }
+    }
+    EXPECT_EQ(log.lines().size(), 2u);
+    EXPECT_EQ(reach.TroubleWith("http://a", now), "refused");
+    reach.NoteAnswer("http://b");
+    EXPECT_EQ(reach.TroubleWith("http://b", now), "");
+    EXPECT_EQ(reach.TroubleWith("http://a", now), "refused");
+    EXPECT_EQ(reach.TroubleWith("http://a", now + 6min), "") << "that was long ago";
+    // However many there were: the latest are known.
+    for (int i = 0; i < 1'000; ++i) {
+        const Steady then = now + std::chrono::milliseconds(i);
+        reach.NoteFailure("http://" + std::to_string(i), {ErrorCode::kUnavailable, "away"}, then);
+    }
+    EXPECT_EQ(reach.TroubleWith("http://999", now + 1s), "away");
+    EXPECT_EQ(reach.TroubleWith("http://0", now + 1s), "");
 }
 
 }  // namespace
