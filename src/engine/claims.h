@@ -38,8 +38,8 @@ class Claims {
     void Restore(const Execution& row);
 
     // After all of them: the term begins, with a wall clock so far ahead of the trusted one, or behind
-    // the last record. A window that an earlier term wrote, by whatever clock, ends so long after now at
-    // the latest: it has lasted at least since then. What is stored stays.
+    // the last record. A window that an earlier term wrote, by whatever clock, ends so long after now
+    // at the latest: it has lasted at least since then. What is stored stays.
     void Begin(Time now, Duration ahead, Duration behind);
 
     // The claim that keeps the task's key from this execution; null if there is none, or no key.
@@ -54,9 +54,9 @@ class Claims {
     // began in this term last as long as they say all the same.
     void Move(Duration by, Duration ahead);
 
-    // Tells the next leader when windows end, after a move: a few in each step. Nobody knows by which of
-    // the clocks of this term it will read that, so it may be too late, which Begin bounds, but is not
-    // too early: a key that is free too soon is a task that runs twice.
+    // Tells the next leader when windows end, after a move: a few in each step. Nobody knows by which
+    // of the clocks of this term it will read that, so it may be too late, which Begin bounds, but is
+    // not too early: a key that is free too soon is a task that runs twice.
     void Tell(Draft& draft);
     bool has_untold() const { return untold_.has_value(); }
 
