@@ -124,10 +124,14 @@ void Engine::OnFire(Recurring& recurring) {
         return draft_.Spend(kPlanBytes);
     }
     recurring.told = false;
+    // All that is overdue is one, however many fires of a backfill or of another clock lie in between.
+    const bool more_behind =
+        AnyDueBehind(*plan, state, open->last, now_.wall, config_.misfire_tolerance);
     const FireDecision decision = DecideFire(*plan, options,
                                              {.due = due,
                                               .now = now_.wall,
                                               .until = std::min(now_.wall, open->last),
+                                              .more_behind = more_behind,
                                               .tolerance = config_.misfire_tolerance,
                                               .caught_up = recurring.caught_up});
     recurring.caught_up = decision.caught_up;

@@ -29,6 +29,25 @@ class BackfillTest : public FlowHistory {
     std::string IdOf(std::int64_t due) const {
         return BackfillId(TaskId("report"), kBegin + Duration(due)).text().str();
     }
+    // A task that is due every ten seconds is paused after the first, the fourth is backfilled, and
+    // then it catches up. Which due times were fired, in seconds.
+    std::vector<int> FiredAroundABackfill(Misfire misfire) {
+        RecurringSpec spec{.id = "report", .every = 10s};
+        spec.options = {.mode = Mode::kParallel, .misfire = misfire, .misfires_max = 1};
+        spec.options.catch_up_after_pause = true;
+        At(0ms, Put(spec));
+        At(0ms, Join({.id = "w", .capacity = 50}));
+        At(11s, Pause("report"));
+        At(65s, Backfill("past", {40'000}));
+        At(66s, Resume("report"));
+        Until(67s);
+        std::vector<int> fired;
+        for (const Execution* run : RunsOf("report")) {
+            if (run->status == Status::kSkipped || run->origin != Origin::kFire) continue;
+            fired.push_back(int((run->scheduled_at - kBegin) / 1s));
+        }
+        return fired;
+    }
 };
 
 TEST_F(BackfillTest, PastDueTimesAreRunOnceHoweverOftenTheyAreAskedFor) {
@@ -85,6 +104,17 @@ TEST_F(BackfillTest, WhatABackfillRanIsNotCaughtUpWithAfterThePause) {
         }
     }
     EXPECT_THAT(seconds, ::testing::UnorderedElementsAre(10, 20, 30, 40, 50, 60, 70));
+}
+
+// A backfill in the middle of a pause does not make two pauses of it.
+TEST_F(BackfillTest, FireOnceFiresOnceHoweverABackfillDividesThePause) {
+    EXPECT_THAT(FiredAroundABackfill(Misfire::kFireOnce), ElementsAre(10, 60));
+    EXPECT_EQ(TaskOf("report").state.missed, 3u);
+}
+
+TEST_F(BackfillTest, FireAllHasOneCapHoweverABackfillDividesThePause) {
+    EXPECT_THAT(FiredAroundABackfill(Misfire::kFireAll), ElementsAre(10, 20));
+    EXPECT_EQ(TaskOf("report").state.missed, 3u);
 }
 
 // Without catching up, what was due in the pause and nobody ran is on record as missed, around what the

@@ -20,6 +20,7 @@ Time MissedUntil(const FirePlan& plan, const TaskOptions& options, const FireSit
         case Misfire::kFireOnce: {
             if (!more_due || TAKT_MUTANT("engine.once_is_all")) return until;
             // Only the last of several is fired.
+            if (at.more_behind) return std::max(until, at.until);
             const auto all = DueBetween(plan, at.due - Duration(1), at.until, kMissedCountMax);
             return std::max(until, all->last - Duration(1));
         }
@@ -43,7 +44,7 @@ FireDecision DecideFire(const FirePlan& plan, const TaskOptions& options, const 
     // A fixed delay has no due times of its own to go through: after this one it begins anew.
     const bool after_end = plan.after_end();
     const auto following = after_end ? std::nullopt : plan.Next(at.due);
-    const bool more_due = following && *following <= at.until;
+    const bool more_due = at.more_behind || (following && *following <= at.until);
     const Time missed_until = std::min(MissedUntil(plan, options, at, more_due), at.until);
     if (at.due > missed_until) {
         return {.missed = std::nullopt,
@@ -55,7 +56,10 @@ FireDecision DecideFire(const FirePlan& plan, const TaskOptions& options, const 
         const auto counted = DueBetween(plan, at.due - Duration(1), missed_until, kMissedCountMax);
         missed = counted.value_or(missed);
     }
-    return {.missed = missed, .caught_up = 0, .next_after = after_end ? at.now : missed.last};
+    // The cap counts on over the due times behind.
+    return {.missed = missed,
+            .caught_up = at.more_behind ? at.caught_up : 0,
+            .next_after = after_end ? at.now : missed.last};
 }
 
 }  // namespace takt::internal

@@ -19,10 +19,11 @@ namespace takt::internal {
 constexpr std::uint64_t kMissedCountMax = 10'000;
 
 struct FireSituation {
-    Time due{};                   // The first due time that is not accounted for yet.
-    Time now{};                   // Not before `due`.
-    Time until{};                 // Due times after this are no concern of the decision.
-    Duration tolerance{0};        // To Misfire::kSkip, a due time no later than this is on time.
+    Time due{};                // The first due time that is not accounted for yet.
+    Time now{};                // Not before `due`.
+    Time until{};              // Due times after this are no concern of the decision, …
+    bool more_behind = false;  // … except that some of them are overdue as well, and to be fired.
+    Duration tolerance{0};     // To Misfire::kSkip, a due time no later than this is on time.
     std::uint32_t caught_up = 0;  // Fires made late just before, one after the other.
 };
 

@@ -21,6 +21,7 @@ struct MinutelyCase {
     Duration late{0};
     std::uint32_t caught_up = 0;
     Duration tolerance = 5s;
+    bool more_behind = false;
 
     // The decision that is expected. `missed_to` 0: it is fired.
     int missed_to = 0;
@@ -38,6 +39,7 @@ void Check(const MinutelyCase& c) {
                                              {.due = due,
                                               .now = due + c.late,
                                               .until = due + c.late,
+                                              .more_behind = c.more_behind,
                                               .tolerance = c.tolerance,
                                               .caught_up = c.caught_up});
     EXPECT_EQ(decision.caught_up, c.caught_up_then);
@@ -63,6 +65,11 @@ TEST(DecideFireTest, FireOnceFiresTheLastOfSeveral) {
                           .options = once,
                           .late = 60min + 30s,
                           .missed_to = 60},
+             MinutelyCase{.situation = "behind others that were fired, one is due too",
+                          .options = once,
+                          .late = 90s,
+                          .more_behind = true,
+                          .missed_to = 2},
          }) {
         Check(c);
     }
@@ -99,6 +106,18 @@ TEST(DecideFireTest, FireAllFiresEachUpToItsCap) {
              MinutelyCase{.situation = "on time after as many as the cap allows",
                           .options = all,
                           .caught_up = 2},
+             MinutelyCase{.situation = "the last before others that were fired, with more behind",
+                          .options = all,
+                          .late = 59s,
+                          .more_behind = true,
+                          .caught_up_then = 1},
+             MinutelyCase{.situation = "beyond the cap, which those behind share",
+                          .options = all,
+                          .late = 59s,
+                          .caught_up = 2,
+                          .more_behind = true,
+                          .missed_to = 1,
+                          .caught_up_then = 2},
          }) {
         Check(c);
     }

@@ -100,6 +100,18 @@ std::optional<OpenStretch> FindOpen(const FireState& state, Time due) {
     return std::nullopt;
 }
 
+bool AnyDueBehind(const FirePlan& plan, const FireState& state, Time last, Time now,
+                  Duration tolerance) {
+    while (last < now) {
+        const auto due = NextDue(plan, state, last);
+        if (!due || *due > now) return false;
+        const OpenStretch open = FindOpen(state, *due).value();
+        if (!open.missed || now - *due <= tolerance) return true;
+        last = open.last;
+    }
+    return false;
+}
+
 void TakeDue(const FirePlan& plan, FireState& state, Time due) {
     TAKT_CHECK(FindOpen(state, due));
     Account(plan, state, due, due);

@@ -26,6 +26,11 @@ struct OpenStretch {
 // Nothing if the due time is accounted for.
 std::optional<OpenStretch> FindOpen(const FireState& state, Time due);
 
+// Whether due times after `last` have come by `now` too, and are to be fired: those on record as
+// missed only if they are no later than `tolerance`.
+bool AnyDueBehind(const FirePlan& plan, const FireState& state, Time last, Time now,
+                  Duration tolerance);
+
 // The due time is fired. REQUIRES: it is not accounted for.
 void TakeDue(const FirePlan& plan, FireState& state, Time due);
 
