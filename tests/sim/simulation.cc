@@ -254,8 +254,9 @@ class Simulation {
                 return Later(100ms, 5s, [&worker] { worker.Start(); });
             case 3:
                 client.SetWorker(worker.name(), WorkerStatus::kDraining, false);
-                return Later(500ms, 4s, [&client, &worker] {
-                    client.SetWorker(worker.name(), WorkerStatus::kOnline, false);
+                // Nobody leaves a worker drained, also if that word arrives after those of the heal.
+                return world_.After(world_.Between(500ms, 4s), nullptr, [this, &client, &worker] {
+                    client.SetWorker(worker.name(), WorkerStatus::kOnline, !faulty_);
                 });
             default:
                 if (world_.Chance(0.5)) return client.RemoveWorker(worker.name());
