@@ -50,6 +50,7 @@ class FireChecker {
     static Record RecordOf(const Execution& row);
     void Account(const Record& record);
     bool MayComeAgain(const TaskRow& before, Time due) const;
+    void CheckRecords(const std::vector<Record>& records);
     void CheckPut(const TaskRow& before, const TaskRow& after, const std::vector<Record>& records);
     void CheckPlace(const TaskRow& row, const FirePlan& plan);
     void CheckNoneLost(const TaskRow& before, const TaskRow& after, const FirePlan& plan,
