@@ -209,9 +209,8 @@ void PolicyChecker::CheckDelays(Time wall) const {
 void PolicyChecker::CheckRetry(const Execution& row, Time decided,
                                const EngineConfig& config) const {
     const PastAttempt* past = LastPast(row);
-    const auto known = live_.find(row.id);
-    const bool redriven = known != live_.end() && known->second.redriven;
-    if (world_.clocks_set > 0 || decided == Time{} || redriven || !past) return;
+    // Without a failure it is not retried: somebody runs it again, at once.
+    if (world_.clocks_set > 0 || decided == Time{} || row.failures == 0 || !past) return;
     if (past->end != AttemptEnd::kFailed || past->attempt + 1 != row.attempt) return;
     const auto& own = row.task->opt().retry;
     const double delay = ShortestDelay(own ? *own : config.retry, row.failures);
