@@ -107,9 +107,16 @@ void PolicyChecker::CheckMisfire(const Execution& row, const Batch& batch,
         fail_(NameRun(row) + " was fired late although what is late is to be skipped");
     }
     const auto plan = FirePlan::Make(*options.recurrence, row.task->created_at);
-    if (!plan || plan->after_end() || IsUnsettled(row, batch)) return;
-    // After a clock was set back, some of those behind it may have been fired before.
+    if (!plan || plan->after_end()) return;
     auto next = plan->Next(row.scheduled_at);
+    if (IsUnsettled(row, batch)) {
+        // How many it makes up for is not told there, only that it does.
+        CaughtUp& caught_up = caught_up_[row.task->id];
+        if (caught_up.epoch != batch.term.epoch) caught_up = {batch.term.epoch, 0};
+        caught_up.some = next && *next <= row.created_at;
+        return;
+    }
+    // After a clock was set back, some of those behind it may have been fired before.
     while (next && fires_.WasFired(*row.task, *next)) next = plan->Next(*next);
     const bool more_due = next && *next <= row.created_at;
     if (options.misfire == Misfire::kFireOnce && more_due) {
@@ -131,7 +138,7 @@ void PolicyChecker::CheckMissed(const Execution& row, const Batch& batch) {
         row.outcome->reason == Reason::kPaused || IsUnsettled(row, batch)) {
         return;
     }
-    const bool none = before.epoch != batch.term.epoch || before.count == 0;
+    const bool none = before.epoch != batch.term.epoch || (before.count == 0 && !before.some);
     if (none && options.misfires_max > 0 &&
         fires_.Find(row.task->id)->state.next_at == row.scheduled_at) {
         fail_(NameRun(row) + " was missed although all that was missed is to be made up for");

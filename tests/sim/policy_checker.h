@@ -63,6 +63,7 @@ class PolicyChecker {
     struct CaughtUp {
         std::uint64_t epoch = 0;
         std::uint32_t count = 0;
+        bool some = false;  // At least one more, by a batch that says no number.
     };
     struct Jitter {
         int none = 0;
