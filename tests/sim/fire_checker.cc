@@ -219,7 +219,9 @@ void FireChecker::CheckNoneLost(const TaskRow& before, const TaskRow& after, con
     }
     CheckNoneJumped(before, after, plan);
     const Time last = before.state.last_at;
-    Time from = std::min(before.state.next_at, after.state.next_at);
+    // A task that has come to its end has its place behind all due times.
+    const Time next = after.state.next_at == Time{} ? Time::max() : after.state.next_at;
+    Time from = std::min(before.state.next_at, next);
     Time until = std::max(before.state.next_at, after.state.next_at);
     for (const Record& record : records) {
         from = std::min(from, record.first);
@@ -233,7 +235,7 @@ void FireChecker::CheckNoneLost(const TaskRow& before, const TaskRow& after, con
         if (!due) break;
         if (!SaysRecorded(after.state, *due) || SaysRecorded(before.state, *due)) continue;
         // A clock that was behind is right again: nobody was to run what was due before it was made.
-        if (*due <= made && after.state.next_at > made) continue;
+        if (*due <= made && next > made) continue;
         const bool recorded = std::ranges::any_of(records, [&](const Record& record) {
             return record.first <= *due && *due <= record.last;
         });
