@@ -51,6 +51,63 @@ TEST_F(ClockKeysTest, ALeaderThatBeginsAheadFreesNoUniqueKeyInItsFirstMinute) {
     EXPECT_TRUE(LastReply());
 }
 
+// The same machine, whose service is started again within seconds: the first start has left records by
+// the clock that is ahead.
+TEST_F(ClockKeysTest, ASecondLeaderThatBeginsAheadFreesNoUniqueKeyInItsFirstMinute) {
+    At(0s, Join({.id = "a", .capacity = 10}));
+    At(0s, Once({.id = "x", .unique_key = "order", .unique_for = 1h}));
+    At(0s, Success("x"));
+    JumpWall(5h);
+    Restart(10s);
+    Restart(20s);
+    At(30s, Once({.id = "y", .unique_key = "order", .unique_for = 1h}));
+    EXPECT_FALSE(LastReply());
+    Restart(75s);
+    At(80s, Once({.id = "z", .unique_key = "order", .unique_for = 1h}));
+    EXPECT_FALSE(LastReply()) << "no term has lasted for a minute";
+    JumpWall(-5h);
+    At(1h - 1s, Once({.id = "v", .unique_key = "order", .unique_for = 1h}));
+    EXPECT_FALSE(LastReply());
+    At(1h, Once({.id = "w", .unique_key = "order", .unique_for = 1h}));
+    EXPECT_TRUE(LastReply());
+}
+
+// NTP sets the clock right in time, but the machine's own one stays wrong: the next start is ahead
+// again.
+TEST_F(ClockKeysTest, AClockThatWasSetRightInTimeIsDoubtedAgainWhenTheNextLeaderBeginsAhead) {
+    At(0s, Join({.id = "a", .capacity = 10}));
+    At(0s, Once({.id = "x", .unique_key = "order", .unique_for = 1h}));
+    At(0s, Success("x"));
+    JumpWall(5h);
+    Restart(10s);
+    Until(20s);
+    JumpWall(-5h);
+    Until(10min);
+    JumpWall(5h);
+    Restart(10min);
+    At(10min + 30s, Once({.id = "y", .unique_key = "order", .unique_for = 1h}));
+    EXPECT_FALSE(LastReply());
+    JumpWall(-5h);
+    Until(6h);
+    EXPECT_FALSE(store.settings.contains(Text("clock.record"))) << "the serials are of the past";
+}
+
+// Nobody led for some hours: the minute of doubt passes, and leaves nothing behind.
+TEST_F(ClockKeysTest, AnAbsenceIsDoubtedForAMinuteAndThenForgotten) {
+    At(0s, Join({.id = "a", .capacity = 10}));
+    At(0s, Once({.id = "x", .unique_key = "order", .unique_for = 1h}));
+    At(0s, Success("x"));
+    JumpWall(5h);
+    Restart(10s);
+    EXPECT_TRUE(store.settings.contains(Text("clock.record")));
+    At(69s, Once({.id = "y", .unique_key = "order", .unique_for = 1h}));
+    EXPECT_FALSE(LastReply());
+    Until(70s);
+    EXPECT_FALSE(store.settings.contains(Text("clock.record")));
+    At(70s, Once({.id = "z", .unique_key = "order", .unique_for = 1h}));
+    EXPECT_TRUE(LastReply());
+}
+
 // The clock is set back and then right again: the window was written by each of them, and the next
 // leader has the right one.
 TEST_F(ClockKeysTest, AClockThatWasSetBackForAMomentFreesNoUniqueKeyUnderTheNextLeader) {

@@ -96,6 +96,7 @@ void Engine::Begin(Serial last_serial, Instant now, Effects& effects) {
     retention_.Begin(now.steady);
     quotas_.Set(config_.quotas, now.steady);
     draft_.Resume(term_.partition, last_serial);
+    clock_.Tell(draft_);
     BeginLimits();
     claims_.Begin(clock_.trusted(), now.wall - clock_.trusted(),
                   std::max(TimeOf(last_serial) - now.wall, Duration(0)));
@@ -156,6 +157,7 @@ void Engine::Step(Input input, Instant now, Effects& effects) {
         claims_.Move(clock_.trusted_moved(), now.wall - clock_.trusted());
     }
     claims_.Tell(draft_);
+    clock_.Tell(draft_);
     std::visit([this](auto& known) { On(Unboxed(known)); }, input);
     RunDue();
     SpellRuns();
@@ -181,6 +183,7 @@ std::optional<Duration> Engine::NextDeadline(Instant now) const {
     if (const auto wake = holds_.next_at()) next = std::min(next, until(*wake));
     if (const auto serve = locks_.next_at()) next = std::min(next, until(*serve));
     if (!queue_paces_.empty()) next = std::min(next, until(queue_paces_.next_at()));
+    if (const auto tell = clock_.tell_at()) next = std::min(next, until(*tell));
     if (circles_.look_at != Steady::max()) next = std::min(next, until(circles_.look_at));
     return next;
 }

@@ -17,6 +17,8 @@ void Engine::RestoreSetting(const Text& key, const Text& value) {
         chooser_.Restore(value);
     } else if (name.starts_with(Claims::kPrefix) && !TAKT_MUTANT("engine.forget_keys_on_load")) {
         claims_.Restore(name.substr(Claims::kPrefix.size()), value);
+    } else if (name == TrustedClock::kRecordKey) {
+        if (!TAKT_MUTANT("engine.forget_doubted_record")) clock_.Restore(value);
     } else if (name.ends_with(kGuardSuffix)) {
         guards_[key] = value;
     }

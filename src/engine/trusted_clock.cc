@@ -1,7 +1,10 @@
 #include "engine/trusted_clock.h"
 
 #include <algorithm>
+#include <string>
 #include <utility>
+
+#include "base/number.h"
 
 namespace takt::internal {
 namespace {
@@ -15,8 +18,15 @@ Duration StepOf(SteadyClock::duration moved) {
 
 }  // namespace
 
+void TrustedClock::Restore(std::string_view value) {
+    kept_ = Time(Duration(ParseNumber<std::int64_t>(value).value_or(0)));
+}
+
 void TrustedClock::Begin(Instant now, Time recorded) {
+    const Time kept = kept_;
     *this = {};
+    kept_ = kept;
+    if (kept != Time{}) recorded = std::min(recorded, kept);
     last_ = believed_ = OffsetOf(now);
     begun_ = {recorded, now.steady};
     if (recorded != Time{} && now.wall > recorded + kAbsence) {
@@ -67,6 +77,21 @@ void TrustedClock::Judge(Instant now) {
 Duration TrustedClock::DoubtOf(Time at) const {
     if (at <= settled() || trusted_ < settled() + kParted) return Duration(0);
     return std::max(kDoubted - age_, Duration(0));
+}
+
+void TrustedClock::Tell(Draft& draft) {
+    const bool doubted = DoubtOf(trusted_) > Duration(0);
+    // A clock that came back in its first minute leaves serials behind that are ahead of it.
+    const bool misleads = TimeOf(draft.last_serial()) >= trusted_ + kParted;
+    if (doubted == (kept_ != Time{}) || (!doubted && misleads)) return;
+    kept_ = doubted ? begun_.wall : Time{};
+    const auto value = doubted ? std::to_string(kept_.time_since_epoch().count()) : std::string();
+    draft.Set({Text(kRecordKey), Text(value)});
+}
+
+std::optional<Steady> TrustedClock::tell_at() const {
+    if (kept_ == Time{} || age_ >= kDoubted) return std::nullopt;
+    return begun_.steady + kDoubted;
 }
 
 std::optional<Duration> TrustedClock::last_jump(Steady now) const {

@@ -8,13 +8,17 @@
 #include <algorithm>
 #include <chrono>
 #include <optional>
+#include <string_view>
 
 #include "base/time.h"
+#include "engine/draft.h"
 
 namespace takt::internal {
 
 class TrustedClock {
   public:
+    static constexpr std::string_view kRecordKey = "clock.record";  // The setting that is its own.
+
     // Less than this is drift, which NTP may mend in one step; more is a clock that was set.
     static constexpr Duration kParted = std::chrono::minutes(1);
     // How long a clock that was set ahead must stay there to be believed.
@@ -26,9 +30,18 @@ class TrustedClock {
     // about: a machine that was just started may be about to have its clock set.
     static constexpr Duration kDoubted = std::chrono::minutes(1);
 
+    // Before a term begins: the record that one before doubted its clock by, as Tell wrote it.
+    void Restore(std::string_view value);
+
     // A term begins. `recorded` is a time that an earlier leader wrote down; Time{} if there is
     // none.
     void Begin(Instant now, Time recorded);
+
+    // Tells the next leader by which record this one doubts its clock, before the serials that it
+    // gives by that clock stand for a record themselves; and that it does not any more.
+    void Tell(Draft& draft);
+    // When it has something to tell though nothing happens.
+    std::optional<Steady> tell_at() const;
 
     // Takes a reading; by how much the wall clock was set since the one before: 0 if it was not,
     // or by less than kParted. REQUIRES: Begin was called; `now.steady` never goes back.
@@ -86,6 +99,7 @@ class TrustedClock {
     Time settled_{};
     Instant begun_{};  // When the term did, by the last record; Time{} if there is none.
     Duration age_{0};  // Of the term.
+    Time kept_{};      // The record that is stored for the next leader; Time{} if there is none.
     Duration jump_{0};
     Steady jumped_at_{};
 };

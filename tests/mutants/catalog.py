@@ -76,6 +76,8 @@ MUTANTS = [
     # --- Limits, keys, queues ---------------------------------------------------------------------
     engine("keys_by_last_clock", "the end of a unique key's window is written by the clock of the moment",
            "ALeaderThatDiesWhileItsClockIsSetBack", test=("engine_test", "ClockKeysTest.*")),
+    engine("forget_doubted_record", "a new leader takes the records of a doubted clock for true",
+           "ASecondLeaderThatBeginsAhead", test=("engine_test", "ClockKeysTest.*")),
     engine("forget_limits_on_load", "a new leader counts nobody who is at work already", "are at work"),
     engine("forget_pace", "a start spends nothing of its rate", "than its rate allows", sample=False),
     engine("deep_bucket", "a rate saves up what it did not use", "than its rate allows", sample=False),
