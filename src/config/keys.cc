@@ -207,9 +207,9 @@ Keys TaskKeys() {
             "Output kept of one execution; what is beyond is dropped."),
         EventsStoredKey(),
         Key("scheduler.stop_deadline", FIELD(scheduler.stop_deadline),
-            "How long a stop waits for the store and, if it knows another scheduler, for the "
-            "answers of "
-            "HTTP executors to calls that are open, which it passes on to the next leader."),
+            "How long a stop waits for the store and for the answers of HTTP executors to calls "
+            "that are open, which it passes on to the next leader; the only scheduler takes them "
+            "itself before it stops, for 2s less or half of it."),
     };
 }
 

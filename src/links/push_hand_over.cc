@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <tuple>
 #include <utility>
 
 #include "base/json.h"
@@ -22,6 +23,10 @@ constexpr Duration kPassOnFor{60'000};
 constexpr Duration kPassOnDelay{100};
 constexpr Duration kPassOnDelayMax{2'000};
 constexpr Duration kPassOnTimeout{5'000};
+
+// While the only scheduler waits for executors before it stops. Another one may come meanwhile.
+constexpr Duration kAnswersLook{20};
+constexpr Duration kSchedulersLook{500};
 
 bool IsWorthRepeating(const Result<HttpAnswer>& answer) {
     return !answer || answer->status == 429 || answer->status >= 500;
@@ -85,12 +90,50 @@ std::string CallbackText(const ServiceReport& report) {
 
 // --- The leader that leaves ---------------------------------------------------------------------
 
+bool PushLink::HasOthers() const {
+    const auto& known = context_->schedulers;
+    return known && known->size() > known->count(context_->node->status().node);
+}
+
+// And of reports that the engine has not judged yet: a node that stops takes none.
+std::size_t PushLink::open_calls() const {
+    std::size_t open = context_->told.size();
+    for (const auto& [id, instance] : instances_) open += instance->open_calls();
+    return open;
+}
+
+void PushLink::Settle(Action done) {
+    context_->leaving = true;
+    for (const auto& [id, instance] : instances_) instance->TellLoad();
+    Launch(AwaitAnswers(std::move(done)));
+}
+
+Flow<> PushLink::AwaitAnswers(Action done) {
+    const Stay stay = home_.stay();
+    Steady known_until{};
+    bool said = false;
+    while (ready_ && open_calls() > 0) {
+        const Steady now = context_->runtime.Now().steady;
+        if (now >= known_until) {
+            co_await stay.Wait<std::tuple<>>([this](auto known) {
+                LearnSchedulers([known = std::move(known)]() mutable { known(std::tuple<>()); });
+            });
+            known_until = now + kSchedulersLook;
+        }
+        if (HasOthers()) break;
+        if (!std::exchange(said, true)) {
+            Log(LogLevel::kInfo, "executors", "waiting for answers to open calls before it stops",
+                {{"calls", open_calls()}});
+        }
+        co_await stay.Sleep(kAnswersLook);
+    }
+    done();
+}
+
 std::vector<SettingPut> PushLink::LeaveWord(Parting why) {
     const NodeId self = context_->node->status().node;
     // When the only scheduler stops, nobody could be told an answer. An heir is there, known or not.
-    const auto& known = context_->schedulers;
-    const bool others = known && known->size() > known->count(self);
-    if (why == Parting::kStop && !others) return {};
+    if (why == Parting::kStop && !HasOthers()) return {};
     context_->parting = true;
     LeftAttempts left;
     for (const auto& [id, instance] : instances_) instance->AddTo(left, self);
@@ -118,6 +161,11 @@ void PushLink::OnHandOverFailed() {
 // long, whoever stops it decides.
 void PushLink::PartWith(bool stopped) {
     const bool drops = stopped && !context_->parting;
+    if (const std::size_t open = drops ? open_calls() : 0; open > 0) {
+        Log(LogLevel::kWarning, "executors",
+            "stopped before executors had answered: the next leader sends them the same again",
+            {{"calls", open}});
+    }
     auto told = std::exchange(context_->told, {});
     words_left_.clear();
     std::erase_if(left_, [](const auto& instance) { return !instance->has_open_calls(); });
@@ -177,6 +225,11 @@ void PushInstance::AddTo(LeftAttempts& left, const NodeId& self) const {
         const bool open = attempt.phase == Phase::kCalling;
         left[id] = {attempt.ref().attempt, open ? self : attempt.keeper};
     }
+}
+
+std::size_t PushInstance::open_calls() const {
+    return static_cast<std::size_t>(std::ranges::count_if(
+        attempts_, [](const auto& entry) { return entry.second.phase == Phase::kCalling; }));
 }
 
 void PushInstance::Part() {

@@ -136,6 +136,41 @@ TEST_F(PushHandOverTest, WhatADeadKeeperHadOpenIsSentAgain) {
     EXPECT_EQ(second->Read(id).status, Status::kSuccess);
 }
 
+// The only scheduler is stopped, to be started again: nobody else could be told the answer.
+TEST_F(PushHandOverTest, TheOnlySchedulerTakesOpenAnswersBeforeItStops) {
+    executor.Answer(
+        [this](const Order& order, HttpReply reply) { TakeReply(order, std::move(reply)); });
+    ASSERT_TRUE(first->Register(executor));
+    const ExecutionId id = first->Submit();
+    executor.AwaitOrder(1);
+    const auto settled = first->Settle();
+    // It is given nothing more: the stop would have no end.
+    const ExecutionId later = first->Submit();
+    EXPECT_EQ(settled.wait_for(0ms), std::future_status::timeout);
+
+    AnswerHeld(200, R"({"status":"success","result":{"rows":7}})");
+    settled.wait();
+    first->Stop();
+    EXPECT_EQ(first->Read(id).status, Status::kSuccess);
+    EXPECT_EQ(first->Read(later).status, Status::kPending);
+    EXPECT_EQ(executor.orders(), 1u);
+}
+
+// Another scheduler was started seconds ago, and the list of all of them is older.
+TEST_F(PushHandOverTest, ASchedulerThatHasJustComeIsLeftWordOfOpenCalls) {
+    PushStack stack({.address = door.url()}, std::make_shared<MemoryDatabase>(), "node-3");
+    executor.Hang();
+    ASSERT_TRUE(stack.Register(executor));
+    stack.Submit();
+    executor.AwaitOrder(1);
+    stack.Announce("node-4");
+
+    stack.Settle().wait();
+    stack.Stop();
+
+    EXPECT_EQ(stack.WordsLeft().size(), 1u);
+}
+
 TEST(LeftAttempts, AreReadAsTheyWereWritten) {
     LeftAttempts left;
     for (int i = 0; i < 1200; ++i) {

@@ -159,7 +159,8 @@ void PushInstance::TellLoad() {
 }
 
 bool PushInstance::WantsNothing() const {
-    return breaker_.state() == CircuitBreaker::State::kOpen || rest_timer_ != 0;
+    return breaker_.state() == CircuitBreaker::State::kOpen || rest_timer_ != 0 ||
+           context_->leaving;
 }
 
 WorkerLoad PushInstance::LoadNow() const {
@@ -202,7 +203,7 @@ PushInstance::Attempt* PushInstance::FindAttempt(const AttemptRef& attempt) {
 
 void PushInstance::Pump() {
     const auto room = [&] {
-        if (rest_timer_ != 0 || context_->parting) return false;
+        if (rest_timer_ != 0 || context_->parting || context_->leaving) return false;
         switch (breaker_.state()) {
             case CircuitBreaker::State::kOpen:
                 return false;

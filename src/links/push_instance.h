@@ -83,6 +83,8 @@ struct PushContext {
     std::map<std::pair<Text, Token>, ToldReport> told = {};
     // The lead is being handed over: nothing is sent any more, and the node takes no reports.
     bool parting = false;
+    // The process stops: executors are given nothing more, what they answer is still taken.
+    bool leaving = false;
     // Tells the scheduler that leads now how an attempt ended.
     std::function<void(const AttemptRef&, ServiceReport)> pass_on = {};
     std::optional<std::set<NodeId>> schedulers = {};  // That are announced, as last read.
@@ -109,6 +111,7 @@ class PushInstance : public std::enable_shared_from_this<PushInstance> {
     void Drop();
     // The same, but answers to the calls that are open are passed on to the next leader.
     void Part();
+    std::size_t open_calls() const;
     bool has_open_calls() const { return !attempts_.empty(); }
     // The attempts that it has, for the next leader.
     void AddTo(LeftAttempts& left, const NodeId& self) const;
@@ -125,6 +128,8 @@ class PushInstance : public std::enable_shared_from_this<PushInstance> {
     // place's: whatever was there before is gone.
     bool IsElsewhere(const Worker& row) const;
 
+    // The engine hears how it is, and whether it may be given anything.
+    void TellLoad();
     // Keeps the lease. False if it has been gone for so long that it is to be forgotten.
     bool Tick();
 
@@ -189,7 +194,6 @@ class PushInstance : public std::enable_shared_from_this<PushInstance> {
     void Rest();
     bool WantsNothing() const;
     WorkerLoad LoadNow() const;
-    void TellLoad();
     Attempt* FindAttempt(const AttemptRef& attempt);
     HttpCall Guarded(HttpCall call) const;
 

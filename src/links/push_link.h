@@ -109,6 +109,12 @@ class PushLink final : public Sink {
     std::vector<SettingPut> LeaveWord(Parting why) override;
     void OnHandOverFailed() override;
 
+    // Before the node is stopped: gives executors nothing more, and waits for the answers to calls that
+    // are open and for what becomes of them. Does not wait if there is another scheduler, which is
+    // asked of the store: that one is left word of them. For how long, the caller decides; `done` comes
+    // on the node's thread, as all of this is.
+    void Settle(Action done);
+
     // Whether answers are awaited that the next leader is to be told, or it is being told one. On the
     // node's thread.
     bool keeps_calls() const;
@@ -123,6 +129,9 @@ class PushLink final : public Sink {
     void Restore();
     void Restore(const Engine& engine, const std::vector<SettingPut>& settings);
     void PartWith(bool stopped);
+    bool HasOthers() const;
+    std::size_t open_calls() const;
+    Flow<> AwaitAnswers(Action done);
     Flow<> PassOn(AttemptRef attempt, ServiceReport report);
     void TickLater();
     void OnClosed(SessionId session);

@@ -201,6 +201,25 @@ class PushStack {
         });
         io_.Join();
     }
+    // As a process that is told to stop, before its node is.
+    std::future<void> Settle() {
+        const auto settled = std::make_shared<std::promise<void>>();
+        io_.Run([&] { link_.Settle([settled] { settled->set_value(); }); });
+        return settled->get_future();
+    }
+    // Another scheduler is there since a moment ago.
+    void Announce(const std::string& name) {
+        const NodeRow row{.node = NodeId(Text(name)), .address = Text("http://" + name)};
+        const auto announced = Await<Result<void>>(
+            [&](auto done) { store_.Announce(row, Duration(60'000), std::move(done)); });
+        EXPECT_TRUE(announced);
+    }
+    std::vector<SettingPut> WordsLeft() {
+        return Await<Result<std::vector<SettingPut>>>([&](auto done) {
+                   store_.ListSettings(kDefaultPartition, Text("executor-calls/"), std::move(done));
+               })
+            .value();
+    }
     void Stop() {
         if (std::exchange(stopped_, true)) return;
         std::promise<void> done;

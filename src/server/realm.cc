@@ -213,7 +213,25 @@ void Realm::Apply(const NamespaceRow& row) {
     });
 }
 
-void Realm::Stop(Action done) {
+void Realm::Stop(Steady answers_until, Action done) {
+    boost::asio::post(loop_.io(), [self = shared_from_this(), answers_until,
+                                   done = std::move(done)]() mutable {
+        auto go = std::make_shared<Action>(
+            [self, done = std::move(done)]() mutable { self->StopNode(std::move(done)); });
+        const auto once = [go] {
+            if (*go) std::exchange(*go, {})();
+        };
+        const auto left = std::chrono::ceil<Duration>(answers_until - self->runtime_.Now().steady);
+        if (left <= Duration(0)) return once();
+        const std::uint64_t timer = self->runtime_.After(left, once);
+        self->push_->Settle([self, once, timer] {
+            self->runtime_.Cancel(timer);
+            once();
+        });
+    });
+}
+
+void Realm::StopNode(Action done) {
     // Counts since the last time are written while this node still leads. A store that does
     // not answer must not hold up the stop: then it is lost, as in a crash.
     boost::asio::post(loop_.io(), [self = shared_from_this(), done = std::move(done)]() mutable {

@@ -59,9 +59,10 @@ class Realm : public std::enable_shared_from_this<Realm> {
     void Start(Sink* watcher);
     // The directory says this of the namespace from now on. From any thread.
     void Apply(const NamespaceRow& row);
-    // Writes down what was counted, answers what it was asked, gives up the lead. `done` comes on the
-    // loop. From any thread, once.
-    void Stop(Action done);
+    // Takes the answers of executors that nobody else could be told, until then at most; writes down
+    // what was counted, answers what it was asked, gives up the lead. `done` comes on the loop. From
+    // any thread, once.
+    void Stop(Steady answers_until, Action done);
     // Waits until the answers to calls that were open when it stopped are passed on to the next leader,
     // and no longer than until `until`. `done` comes on the loop. From any thread, after Stop.
     void AwaitCalls(Steady until, Action done);
@@ -80,6 +81,7 @@ class Realm : public std::enable_shared_from_this<Realm> {
     Realm(const RealmGround& ground, WorkLoop& loop, const NamespaceRow& row);
     void MakeAlerts();
     void MakeLinks();
+    void StopNode(Action done);
 
     const RealmGround& ground_;
     WorkLoop& loop_;

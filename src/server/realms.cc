@@ -185,7 +185,7 @@ void Realms::EndRealm(const std::string& name) {
     Log(LogLevel::kInfo, "namespaces", "a namespace is gone", {{"namespace", name}});
     const std::shared_ptr<Realm> realm = std::exchange(places_.at(name).realm, nullptr);
     events_.on_gone(name);
-    realm->Stop(home_.Here([this, name] {
+    realm->Stop({}, home_.Here([this, name] {
         --loops_used_[places_.at(name).loop];
         places_.erase(name);
         if (postponed_ && !reading_) Launch(ReadAll());
@@ -206,10 +206,13 @@ void Realms::ForAll(const std::function<void(Realm&, Action)>& act, Action done)
     }
 }
 
-void Realms::Stop(Action done) {
-    home_.Post([this, done = std::move(done)]() mutable {
+void Realms::Stop(Steady answers_until, Action done) {
+    home_.Post([this, answers_until, done = std::move(done)]() mutable {
         stopping_ = true;
-        ForAll([](Realm& realm, Action then) { realm.Stop(std::move(then)); }, std::move(done));
+        const auto stop = [answers_until](Realm& realm, Action then) {
+            realm.Stop(answers_until, std::move(then));
+        };
+        ForAll(stop, std::move(done));
     });
 }
 

@@ -49,8 +49,9 @@ class Realms {
     // started and told of, or with false if it cannot be read or this stops. From any thread.
     void Refresh(Refreshed done);
 
-    // Stops all of them and follows no more. `done` comes on the first loop. From any thread, once.
-    void Stop(Action done);
+    // Stops all of them, as Realm::Stop, and follows no more. `done` comes on the first loop. From any
+    // thread, once.
+    void Stop(Steady answers_until, Action done);
     // As Realm::AwaitCalls, of all that Stop has stopped.
     void AwaitCalls(Steady until, Action done);
     // Ends all parts of all realms there ever were. REQUIRES: the loops have ended.

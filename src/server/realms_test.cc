@@ -65,7 +65,7 @@ TEST_F(RealmsTest, WhatStopsDoesNotKnowWhichNamespacesThereAre) {
     EXPECT_TRUE(Refresh());
     std::promise<void> stopped;
 
-    realms_->Stop([&] { stopped.set_value(); });
+    realms_->Stop({}, [&] { stopped.set_value(); });
 
     EXPECT_FALSE(Refresh());
     stopped.get_future().wait();

@@ -79,7 +79,8 @@ void Server::Stop() {
     // The nodes first: they answer what they were asked, give up the lead and send workers on their
     // way. Connections that take their time to end must not keep the next leader waiting.
     std::promise<void> realms_stopped;
-    p.realms->Stop([&] { realms_stopped.set_value(); });
+    p.realms->Stop(until - std::min(kDrain, p.config.scheduler.stop_deadline / 2),
+                   [&] { realms_stopped.set_value(); });
     realms_stopped.get_future().wait();
     // Nobody comes any more. Calls to executors that are open are kept as long as a stop may take: the
     // next leader leaves them to this node while that is announced.
