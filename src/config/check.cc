@@ -3,6 +3,7 @@
 #include <string_view>
 
 #include "base/mistakes.h"
+#include "base/private_url.h"
 #include "base/url.h"
 #include "config/config.h"
 #include "model/worker.h"
@@ -17,15 +18,8 @@ constexpr Duration kSecond{1'000};
 // More processors than any machine that this runs on has.
 constexpr std::size_t kThreadsMax = 256;
 
-// As IsFitIssuer of signin/, which tells it of what the provider says.
 bool IsUrlForSignIn(std::string_view url) {
-    if (url.find_first_of("?#") != url.npos) return false;
-    for (const std::string_view here : {"http://127.0.0.1", "http://localhost", "http://[::1]"}) {
-        if (!url.starts_with(here)) continue;
-        const std::string_view rest = url.substr(here.size());
-        return rest.empty() || rest.front() == ':' || rest.front() == '/';
-    }
-    return url.starts_with("https://");
+    return url.find_first_of("?#") == url.npos && IsPrivateUrl(url);
 }
 
 class Checker {

@@ -3,6 +3,7 @@
 #include <boost/json/value.hpp>
 
 #include "base/json.h"
+#include "base/private_url.h"
 #include "http/address.h"
 #include "signin/id_token.h"
 
@@ -32,16 +33,6 @@ std::string MemberText(const json::object& object, std::string_view name) {
 }
 
 }  // namespace
-
-bool IsFitIssuer(std::string_view url) {
-    if (url.starts_with("https://")) return true;
-    for (const std::string_view here : {"http://127.0.0.1", "http://localhost", "http://[::1]"}) {
-        if (!url.starts_with(here)) continue;
-        const std::string_view rest = url.substr(here.size());
-        return rest.empty() || rest.front() == ':' || rest.front() == '/';
-    }
-    return false;
-}
 
 Provider::Provider(ProviderOptions options, Send send)
     : options_(std::move(options)), send_(std::move(send)) {}
@@ -90,7 +81,7 @@ Flow<Result<void>> Provider::Describe() {
                       .jwks_uri = MemberText(*read, "jwks_uri")};
     for (const std::string* url :
          {&found.authorization_endpoint, &found.token_endpoint, &found.jwks_uri}) {
-        if (IsFitIssuer(*url)) continue;
+        if (IsPrivateUrl(*url)) continue;
         co_return Fail(ErrorCode::kInvalid,
                        "the sign-in provider has an endpoint that is not https: '" + *url + "'");
     }

@@ -31,9 +31,6 @@ struct ProviderOptions {
     std::string groups_claim = "groups";
 };
 
-// Whether an id token may come from there: https, or this machine.
-bool IsFitIssuer(std::string_view url);
-
 class Provider {
   public:
     using Send = std::function<void(HttpCall call, HttpDone done)>;
