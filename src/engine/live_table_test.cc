@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+
 namespace takt::internal {
 namespace {
 
@@ -36,6 +38,19 @@ TEST(LiveTableTest, AnotherOneOfTheSameIdMayComeAtOnce) {
 
     EXPECT_EQ(table.Find("x"), &again);
     EXPECT_EQ(again.row.id, ExecutionId("x"));
+}
+
+// A flood fills it: no single one of the many has to wait until all that are there were moved.
+TEST(LiveTableTest, GrowsInSmallParts) {
+    LiveTable table;
+    constexpr std::size_t kMany = 20'000;
+    for (std::size_t i = 0; i < kMany; ++i) table.Add(Named(std::to_string(i).c_str()));
+
+    EXPECT_EQ(table.size(), kMany);
+    EXPECT_LT(table.largest_part(), kMany / 50);
+    EXPECT_NE(table.Find("0"), nullptr);
+    EXPECT_NE(table.Find("19999"), nullptr);
+    EXPECT_EQ(table.Find("20000"), nullptr);
 }
 
 }  // namespace
