@@ -78,24 +78,41 @@ TEST_F(EmbeddedTurnsTest, ACommitWaitsForOneBatchOfAnotherPartitionNotForAll) {
     EXPECT_EQ(said_, "flood1 other flood2 flood3 flood4 ");
 }
 
-// One namespace floods the store with large batches while another has small ones: those go ahead, by
-// themselves, and each lets one of the large ones pass.
-TEST_F(EmbeddedTurnsTest, ASmallCommitDoesNotWaitForALargeOneToBeWritten) {
+// One namespace floods the store with large batches while another has small ones: those go ahead, all
+// of them in one transaction, and none of the large ones is between them.
+TEST_F(EmbeddedTurnsTest, SmallCommitsDoNotWaitForALargeOneToBeWritten) {
     Hold(term_, 1);
     for (std::uint64_t i = 1; i <= 4; ++i) {
         Begin("flood" + std::to_string(i), term_, i + 1,
               {SettingPut{"a", Text(std::string(20'000, 'x'))}});
     }
-    for (std::uint64_t i = 1; i <= 2; ++i) {
+    for (std::uint64_t i = 1; i <= 4; ++i) {
         Begin("other" + std::to_string(i), other_, i, {SettingPut{"a", Text(std::to_string(i))}});
     }
 
     LetGo();
     Settle(term_, 6);
-    Settle(other_, 3);
+    Settle(other_, 5);
 
     const std::lock_guard lock(mutex_);
-    EXPECT_EQ(said_, "other1 flood1 other2 flood2 flood3 flood4 ");
+    EXPECT_EQ(said_, "other1 other2 other3 other4 flood1 flood2 flood3 flood4 ");
+}
+
+// A namespace has small batches and a large one between them: those behind the large one wait for
+// it, though there would be room.
+TEST_F(EmbeddedTurnsTest, SmallCommitsDoNotOvertakeALargeOneOfTheirOwn) {
+    Hold(term_, 1);
+    Begin("flood1", term_, 2, {SettingPut{"a", Text(std::string(20'000, 'x'))}});
+    Begin("other1", other_, 1, {SettingPut{"a", "1"}});
+    Begin("other2", other_, 2, {SettingPut{"a", Text(std::string(20'000, 'x'))}});
+    Begin("other3", other_, 3, {SettingPut{"a", "3"}});
+
+    LetGo();
+    Settle(term_, 3);
+    Settle(other_, 4);
+
+    const std::lock_guard lock(mutex_);
+    EXPECT_EQ(said_, "other1 flood1 other2 other3 ");
 }
 
 // Two namespaces go on with batches that are too large to share a group; the largest of a third one

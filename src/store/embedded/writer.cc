@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <iterator>
 #include <set>
 #include <tuple>
 #include <utility>
@@ -147,31 +148,41 @@ std::vector<Writer::Write> Writer::TakeTurns() {
         std::size_t at = 0;  // In the queue.
         std::size_t bytes = 0;
         bool passed = false;
+        bool first = false;  // Of its partition.
     };
-    std::vector<Waiting> oldest;
+    std::vector<Waiting> oldest, others;
     std::set<Partition> seen;
     for (std::size_t at = 0; at < queue_.size() && queue_[at].batch; ++at) {
         const Batch& batch = *queue_[at].batch;
-        if (!seen.insert(batch.term.partition).second) continue;
-        Waiting& waiting = oldest.emplace_back(Waiting{.at = at, .passed = queue_[at].passed});
+        const bool first = seen.insert(batch.term.partition).second;
+        Waiting& waiting =
+            (first ? oldest : others)
+                .emplace_back(Waiting{.at = at, .passed = queue_[at].passed, .first = first});
         for (const Change& change : batch.changes) waiting.bytes += SizeOf(change);
     }
     std::ranges::sort(oldest, {}, [](const Waiting& one) {
         return std::tuple(!one.passed, one.passed ? 0 : one.bytes, one.at);
     });
-    std::vector<Write> group;
+    // Later batches of a partition go along while there is room: one commit a transaction is less than
+    // many a small one has to say, and after a stall of the disk it would fall behind for long.
+    std::ranges::copy(others, std::back_inserter(oldest));
     std::vector<std::size_t> taken;
+    std::set<Partition> closed;  // Their later batches must not overtake one that has to wait.
     std::size_t bytes = 0;
     for (const Waiting& waiting : oldest) {
-        const bool first = group.empty();
-        if (!first && (group.size() >= kGroupMax || bytes + waiting.bytes > kSharedBytesMax)) {
-            queue_[waiting.at].passed = true;
+        const Partition partition = queue_[waiting.at].batch->term.partition;
+        const bool room =
+            taken.empty() || (taken.size() < kGroupMax && bytes + waiting.bytes <= kSharedBytesMax);
+        if (!room || closed.contains(partition)) {
+            queue_[waiting.at].passed |= waiting.first;
+            closed.insert(partition);
             continue;
         }
-        if (!first) bytes += waiting.bytes;
-        group.push_back(std::move(queue_[waiting.at]));
+        if (!taken.empty()) bytes += waiting.bytes;
         taken.push_back(waiting.at);
     }
+    std::vector<Write> group;
+    for (const std::size_t at : taken) group.push_back(std::move(queue_[at]));
     std::ranges::sort(taken, std::greater());
     for (const std::size_t at : taken) queue_.erase(queue_.begin() + std::ptrdiff_t(at));
     return group;

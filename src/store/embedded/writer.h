@@ -1,8 +1,9 @@
 // Writer: the one thread that writes. Commits that wait are applied in one transaction, so one sync
 // of the disk serves them all. Where several partitions wait they come by turns: each transaction
-// takes one batch of each, and little beyond the first, so that a flood in one delays the others by
-// one batch. Where another has written lately, and is likely to come again, few batches go together.
-// Most of the log is brought into the database by a Checkpointer meanwhile.
+// takes one batch of each, more of those that are small, and little beyond the first, so that a flood
+// in one delays the others by one batch. Where another has written lately, and is likely to come
+// again, few batches go together. Most of the log is brought into the database by a Checkpointer
+// meanwhile.
 #pragma once
 
 #include <condition_variable>
