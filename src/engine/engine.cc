@@ -45,7 +45,8 @@ Engine::Engine(const EngineConfig& config, TermView term, const RandomSeed& seed
       locks_(draft_, config_, term.epoch),
       outputs_(config.log_bytes_max),
       retention_(config_),
-      chooser_(config_, random_) {
+      chooser_(config_, random_),
+      trials_(config_) {
     outputs_.SetBound(config_);
 }
 

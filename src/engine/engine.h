@@ -46,6 +46,7 @@
 #include "engine/run.h"
 #include "engine/slot.h"
 #include "engine/timer_heap.h"
+#include "engine/trials.h"
 #include "engine/trusted_clock.h"
 #include "engine/views.h"
 #include "model/fire_plan.h"
@@ -311,12 +312,10 @@ class Engine {
     // flow_values.cc: what steps take from each other
     bool GatherValues(Run& run, std::uint32_t number);
     void AskResults(Run& run, std::uint32_t source);
-
     // flow_backfill.cc: past due times of a task
     bool KnowExisting(Run& run, std::uint32_t number);
     bool PassExisting(Run& run, std::uint32_t number);
     void TakeDueTimes(Run& run, std::uint32_t number);
-
     // flow_ends.cc: of children, steps, runs
     bool MayNotStart(const Live& live) const;
     void OnChildEnded(Run& run, Live& live);
@@ -352,6 +351,7 @@ class Engine {
     void BreakCircles();
 
     // engine_locks.cc: what starts when its locks are free
+    bool MayBegin(Live& live);
     bool HasLocks(Live& live);
     std::vector<LockGrant> TakeLocks(Live& live);
     std::vector<LockGrant> TokensOf(const Live& live) const;
@@ -359,7 +359,6 @@ class Engine {
     void StartWithLocks(Live& live);
     bool CouldStart(const Live& live);
     void FailForLocks(Live& live, std::string why);
-
     // engine_workers.cc: one worker
     Slot* SlotOf(SessionId session) const;
     void ReconcileHand(Slot& slot, const std::vector<AttemptRef>& holding, bool was_away);
@@ -440,6 +439,7 @@ class Engine {
     std::map<Text, Text, std::less<>> guards_;  // Of SwapSettings, by name.
 
     Chooser chooser_;
+    Trials trials_;
 
     std::array<std::size_t, kStatusCount> counts_{};
     EngineCounters counters_;

@@ -152,7 +152,7 @@ void Engine::MakeReady(Live& live) {
     const bool open = queue_open && (!limit || holds_.IsOpen(*limit));
     // A lane whose workers have room is empty, unless its queue was closed or a step stopped short.
     if (lane.crew().free() > 0 && lane.empty() && open && !draft_.Tired()) {
-        if (!HasLocks(live)) return;
+        if (!MayBegin(live)) return;
         return GiveTo(live, chooser_.Choose(live.row, lane));
     }
     const bool back = locks_.Keeps(live);
@@ -209,6 +209,7 @@ void Engine::GiveTo(Live& live, Slot& slot) {
     --live.lane->queue->waiting;
     ++live.lane->queue->working;
     SpendPaceOf(*live.lane->queue);
+    trials_.Note(live.row, now_.steady);
     holds_.TakePermit(live);
     kept_doubtful_ = kept_doubtful_ || live.has_permit;
     MoveTo(live, Status::kScheduled);
@@ -233,7 +234,7 @@ Slot& Engine::TakeFromHand(Live& live) {
     Slot& slot = *live.slot;
     slot.hand.Remove(live);
     live.slot = nullptr;
-    live.doubtful = false;
+    live.doubtful = live.spared = false;
     outputs_.EndAttempt(live.row);
     overdue_.Remove(live);
     Queue& queue = *live.lane->queue;
@@ -252,18 +253,17 @@ Slot& Engine::TakeFromHand(Live& live) {
 // Its worker is gone, or never got it: somebody else has to run it.
 void Engine::RequeueExecution(Live& live, bool loss) {
     draft_.Withdraw(live.row, live.mark);
+    const bool spared = live.spared && !TAKT_MUTANT("engine.blame_all");
     TakeFromHand(live);
     live.row.outcome = RememberAttempt(
         live.row, {.end = loss ? AttemptEnd::kLost : AttemptEnd::kReturned, .at = now_.wall});
     if (loss) {
-        if (!TAKT_MUTANT("engine.forget_losses")) ++live.row.losses;
+        if (!spared && !TAKT_MUTANT("engine.forget_losses")) ++live.row.losses;
         ++counters_.lost;
         if (live.row.losses >= config_.losses_max) {
-            FinishExecution(live, Status::kFailed,
-                            MakeOutcome(Reason::kWorkerLost,
-                                        "lost " + std::to_string(live.row.losses) +
-                                            " workers while it ran; it may be what kills them"));
-            return;
+            const std::string why = "lost " + std::to_string(live.row.losses) +
+                                    " workers while it ran; it may be what kills them";
+            return FinishExecution(live, Status::kFailed, MakeOutcome(Reason::kWorkerLost, why));
         }
     }
     ++live.lane->queue->waiting;

@@ -79,7 +79,7 @@ void Engine::StartUnderLimit(Hold& limit) {
         } else if (lane.front() != &next) {
             // An earlier step stopped short: others of the lane come first.
             StartFromQueue(*lane.queue);
-        } else if (!EndIfExpired(next) && HasLocks(next)) {
+        } else if (!EndIfExpired(next) && MayBegin(next)) {
             GiveTo(next, chooser_.Choose(next.row, lane));
         }
     }
@@ -101,7 +101,7 @@ void Engine::StartFromQueue(Queue& queue) {
         if (!best) return;
         if (draft_.Tired()) return queue_paces_.Set(queue, now_.steady, queue.number);
         Live& next = *best->front();
-        if (EndIfExpired(next) || !HasLocks(next)) continue;
+        if (EndIfExpired(next) || !MayBegin(next)) continue;
         GiveTo(next, chooser_.Choose(next.row, *best));
     }
     if (queue.pace.limited() && !queue.pace.Ready(now_.steady)) {

@@ -15,6 +15,19 @@ void Engine::RestoreRecord(const RecordPut& record) {
     if (record.kind == RecordKind::kRun) stored_runs_[record.key] = record.value;
 }
 
+// Whether an execution that a worker would take can be given to it. Else it has left its lane: to wait
+// for its locks, or until the suspect before it has had its time.
+bool Engine::MayBegin(Live& live) {
+    const Steady at = trials_.BeginAt(live.row);
+    if (at <= now_.steady) return HasLocks(live);
+    LeaveList(live);
+    locks_.Leave(live);
+    live.timed_here = true;
+    const Time until = now_.wall + std::chrono::ceil<Duration>(at - now_.steady);
+    due_.Set(live, std::min(until, StartBy(live.row).value_or(until)), live.row.serial);
+    return false;
+}
+
 // Whether an execution that a worker would take has its locks; else it leaves its lane and stands in
 // line for them, or fails if it can never have them.
 bool Engine::HasLocks(Live& live) {

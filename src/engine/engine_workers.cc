@@ -138,6 +138,7 @@ void Engine::ReconcileHand(Slot& slot, const std::vector<AttemptRef>& holding, b
 // Does what is to be done for a worker: takes the doubtful out of its hand, then fills it; as far
 // as one step may go.
 void Engine::ContinueWorker(Slot& slot) {
+    if (slot.doubt_is_loss) trials_.Judge(slot.hand);
     for (Live* live = slot.hand.front(); live;) {
         Live* next = live->next;
         if (live->doubtful) {
@@ -172,7 +173,7 @@ void Engine::FeedWorker(Slot& slot) {
         if (!best) return;
         if (draft_.Tired()) return ContinueLater(slot);
         Live& next = *best->front();
-        if (EndIfExpired(next) || !HasLocks(next)) continue;
+        if (EndIfExpired(next) || !MayBegin(next)) continue;
         GiveTo(next, slot);
     }
 }

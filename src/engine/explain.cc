@@ -36,6 +36,17 @@ std::optional<Explanation> ExplainStatus(const Execution& row, std::optional<Tim
     return Explanation{"not_due", "its time is " + at, {{"at", at}}};
 }
 
+// One that has lost workers, and waits until the one before it has had its time.
+Explanation ExplainTrial(const Execution& row, Time at) {
+    return Explanation{
+        "trial",
+        "it has lost " + std::to_string(row.losses) +
+            " workers and may be what kills them; such executions begin one after the "
+            "other, this one not before " +
+            FormatTime(at),
+        {{"losses", row.losses}, {"at", FormatTime(at)}}};
+}
+
 // The oldest execution of a run of which nothing runs; null if something does, or there is none.
 const Live* FirstIfAllWait(const Run& run) {
     const Live* first = nullptr;
@@ -138,6 +149,9 @@ std::optional<Explanation> Engine::Explain(const ExecutionId& id, Instant now) c
     std::optional<Time> ready_at;
     const bool timed = IsWaiting(live->row.status) && live->waits == Waits::kNothing;
     if (timed && live->armed() && due_.TimeOf(*live) > now.wall) ready_at = due_.TimeOf(*live);
+    if (ready_at && trials_.IsSuspect(live->row) && live->row.ready_at <= now.wall) {
+        return ExplainTrial(live->row, *ready_at);
+    }
     if (auto explained = ExplainStatus(live->row, ready_at)) return explained;
     const Hold* limit = holds_.FindLimit(*live->row.task);
     if (live->waits == Waits::kTurn || (live->waits == Waits::kLimit && limit && !limit->open)) {

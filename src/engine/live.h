@@ -60,6 +60,7 @@ struct Live : Timer {
     bool has_locks : 1 = false;   // Has, waits for, or is kept something by Locks.
     bool watched : 1 = false;     // For a circle: see engine_circles.cc.
     bool doubtful : 1 = false;    // In the hand of a worker that may not have it any more.
+    bool spared : 1 = false;      // Doubtful, and its worker's loss is another's: see Trials.
     bool timed_here : 1 = false;  // It was in this term that it was given the time it waits for.
 
     Live() = default;

@@ -51,6 +51,8 @@ MUTANTS = [
     engine("forget_failures_on_load", "a new leader forgets how often something failed",
            "forgot failures"),
     engine("forget_losses", "a lost worker is not counted", "lost its worker, and that is not counted"),
+    engine("blame_all", "whatever was beside a suspect is blamed with it",
+           "SuspectsBeginOneAfterTheOtherAndOnlyTheLastIsBlamed", test=("engine_test", "TrialsTest.*")),
     engine("retry_once_more", "one retry more than the policy says", "failed too often"),
     engine("no_retry_delay", "retries follow at once", "is retried before its delay is over", sample=False),
     engine("slow_timeouts", "attempts time out ten times later", "long after its timeout"),

@@ -77,7 +77,7 @@ class PolicyChecker {
     void CheckSkipped(const Execution& row, const std::vector<RowMove>& moves);
     void CheckBacklogs(const std::vector<RowMove>& moves);
     void CheckRetry(const Execution& row, Time decided, const EngineConfig& config) const;
-    void CheckLoss(const RowMove& move);
+    void CheckLoss(const RowMove& move, const Batch& batch);
     void CheckTimeout(const RowMove& move, const Batch& batch, const EngineConfig& config);
     void CheckDrains(const Batch& batch, const std::vector<RowMove>& moves);
     void CheckRoom(const RowMove& move);

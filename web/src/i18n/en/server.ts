@@ -58,6 +58,8 @@ export const server = {
     'explain.task_run_waits': 'Its run {run} waits.',
     'explain.task_unplanned': 'Its due times cannot be found; the scheduler’s log says why.',
     'explain.task_used_up': 'It has fired as often as fires_max allows: {count}',
+    'explain.trial':
+        'It has lost {losses} workers and may be what kills them. Such executions begin one after the other, this one not before {at}',
     'explain.waits_for_worker': 'Only worker “{worker}” may run it, and has no room or is not there',
     'explain.worker_circuit_open': 'Calls to it keep failing; it is tried again at {at}.',
     'explain.worker_disconnected':

@@ -1,0 +1,100 @@
+// One payload kills whatever process touches it; what was beside it must not be failed for that.
+#include "engine/trials.h"
+
+#include "base/failpoint.h"
+#include "engine/history.h"
+
+namespace takt::internal {
+namespace {
+
+class TrialsTest : public History {
+  protected:
+    TrialsTest() { config.losses_max = 3; }
+    void SetUp() override { ASSERT_TRUE(StartFailPoints()); }
+
+    // The worker's process dies with all it has, and a new one comes in its place.
+    void Die(Duration at) {
+        At(at, Join({.id = "a", .capacity = 5, .instance = std::to_string(++died)}));
+    }
+    // Three executions at once on a worker that has died twice with them: all are suspects.
+    void MakeSuspects() {
+        At(0s, Join({.id = "a", .capacity = 5, .instance = "0"}));
+        for (const char* id : {"pay1", "poison", "pay2"}) At(0s, Once({.id = id}));
+        Die(1s);
+        Die(2s);
+    }
+    int died = 0;
+};
+
+TEST_F(TrialsTest, SuspectsBeginOneAfterTheOtherAndOnlyTheLastIsBlamed) {
+    MakeSuspects();
+    EXPECT_EQ(Row("pay1").losses, 2u);
+    EXPECT_EQ(Row("pay1").status, Status::kScheduled);
+    EXPECT_EQ(Row("poison").status, Status::kPending)
+        << "it begins when the first has had its time";
+    EXPECT_EQ(CodeOf("poison"), "trial");
+    Until(12s - 1ms);
+    EXPECT_EQ(Row("poison").status, Status::kPending);
+    Until(12s);
+    EXPECT_EQ(Row("poison").status, Status::kScheduled);
+    EXPECT_EQ(Row("pay2").status, Status::kPending) << "one at a time";
+
+    Die(13s);
+    EXPECT_EQ(StatusOf("poison"), Status::kFailed);
+    EXPECT_EQ(Row("poison").outcome->reason, Reason::kWorkerLost);
+    EXPECT_EQ(Row("pay1").losses, 2u) << "it was beside the one that is blamed";
+    At(40s, Beat("a"));
+    At(40s, ReportOf(RefOf("pay1"), "a", true));
+    At(40s, ReportOf(RefOf("pay2"), "a", true));
+    EXPECT_EQ(StatusOf("pay1"), Status::kSuccess);
+    EXPECT_EQ(StatusOf("pay2"), Status::kSuccess);
+}
+
+TEST_F(TrialsTest, WhatIsNoSuspectIsNotCountedBesideOneAndDoesNotWait) {
+    MakeSuspects();
+    At(3s, Once({.id = "new"}));
+    EXPECT_EQ(Row("new").status, Status::kScheduled);
+    Die(4s);
+    EXPECT_EQ(StatusOf("pay1"), Status::kFailed) << "the suspect that began last";
+    EXPECT_EQ(Row("new").losses, 0u);
+    EXPECT_EQ(Row("new").attempt, 2u);
+}
+
+// The supervisor waits longer and longer before it starts the worker again.
+TEST_F(TrialsTest, SuspectsThatWaitForAWorkerDoNotBeginTogetherWhenItComes) {
+    MakeSuspects();
+    At(3s, Set("a", WorkerStatus::kOffline));
+    EXPECT_EQ(StatusOf("pay1"), Status::kFailed);
+    Until(300s);
+    Die(300s);
+    EXPECT_EQ(Row("poison").status, Status::kScheduled);
+    EXPECT_EQ(Row("pay2").status, Status::kPending);
+    At(305s, Beat("a"));
+    Until(310s);
+    EXPECT_EQ(Row("pay2").status, Status::kScheduled);
+}
+
+TEST_F(TrialsTest, ASuspectWhoseTimeToStartIsOverDoesNotWaitForItsTrial) {
+    At(0s, Join({.id = "a", .capacity = 5, .instance = "0"}));
+    for (const char* id : {"one", "two"}) At(0s, Once({.id = id, .expires_after = 5s}));
+    Die(1s);
+    Die(2s);
+    Until(6s);
+    EXPECT_EQ(StatusOf("two"), Status::kFailed);
+    EXPECT_EQ(Row("two").outcome->reason, Reason::kExpired);
+}
+
+TEST_F(TrialsTest, WhereOneLossIsEnoughEverythingBeginsAtOnce) {
+    config.losses_max = 1;
+    At(0s, Join({.id = "a", .capacity = 5, .instance = "0"}));
+    At(0s, Once({.id = "one"}));
+    At(0s, Once({.id = "two"}));
+    EXPECT_EQ(Row("one").status, Status::kScheduled);
+    EXPECT_EQ(Row("two").status, Status::kScheduled);
+    Die(1s);
+    EXPECT_EQ(StatusOf("one"), Status::kFailed);
+    EXPECT_EQ(StatusOf("two"), Status::kFailed);
+}
+
+}  // namespace
+}  // namespace takt::internal
