@@ -5,7 +5,7 @@ import pathlib
 import tempfile
 import unittest
 
-from support import BUILD, run
+from support import BUILD, SANITIZED, UNLINKABLE, run
 
 OUTSIDE = pathlib.Path(__file__).resolve().parent / "outside"
 
@@ -30,6 +30,7 @@ class InstallTest(unittest.TestCase):
         store = f"file:{tempfile.mkdtemp(dir=self.temporary.name)}"
         self.assertEqual(run(program, store, env=env).strip(), 'success "hello"')
 
+    @unittest.skipIf(SANITIZED, UNLINKABLE)
     def test_program_finds_takt_by_cmake(self):
         build = self.folder("by-cmake")
         run("cmake", "-S", OUTSIDE, "-B", build, "-DCMAKE_CXX_COMPILER=g++",
@@ -37,6 +38,7 @@ class InstallTest(unittest.TestCase):
         run("cmake", "--build", build)
         self.run_program(build / "outside")
 
+    @unittest.skipIf(SANITIZED, UNLINKABLE)
     def test_program_finds_takt_by_pkg_config(self):
         build = self.folder("by-pkg-config")
         env = dict(os.environ, PKG_CONFIG_PATH=str(self.library / "pkgconfig"))

@@ -1,9 +1,12 @@
 """What the tests of the installed SDK share."""
 import os
 import pathlib
+import re
 import subprocess
 
 BUILD = pathlib.Path(os.environ["TAKT_BUILD"])
+SANITIZED = re.search(r"^TAKT_SANITIZE:STRING=.+$", (BUILD / "CMakeCache.txt").read_text(), re.MULTILINE)
+UNLINKABLE = "a sanitized library needs a program that is sanitized by the same compiler"
 
 
 def run(*command, **options):
