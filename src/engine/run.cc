@@ -25,6 +25,7 @@ void AttachRun(Live& live) {
     const Workflow* workflow = live.row.task->workflow();
     if (!workflow) return;
     live.flow = new Run;
+    live.is_run = true;
     live.flow->live = &live;
     live.flow->workflow = workflow;
     live.flow->progress = NewProgress(*workflow);

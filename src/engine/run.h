@@ -94,7 +94,7 @@ struct Run {
 };
 
 inline bool IsRun(const Live& live) {
-    return live.flow && live.flow->live == &live;
+    return live.is_run;
 }
 // The run that it is a child of; null if of none.
 inline Run* ParentOf(const Live& live) {
