@@ -17,6 +17,10 @@ namespace takt::internal {
 
 class Mailbox;
 
+// Until when no scheduler has taken the worker for dead. Set by the network thread, read by those
+// of handlers.
+using LeaseEnd = std::atomic<SteadyClock::rep>;
+
 struct Held final : TaskReporter, std::enable_shared_from_this<Held> {
     enum class Phase : std::uint8_t {
         kWaiting,

@@ -86,6 +86,13 @@ void Mailbox::List(Held& held) {
     mail_.news.push_back(held.shared_from_this());
 }
 
+void Mailbox::PutBack(HeldPtr held) {
+    const std::scoped_lock lock(mutex_);
+    if (closed_) return;
+    mail_.put_back.push_back(std::move(held));
+    Ring();
+}
+
 void Mailbox::Progress(Held& held, double fraction, std::string_view message) {
     std::string text(CutUtf8(message, kMessageBytesMax));
     MakeUtf8(text);
@@ -123,6 +130,7 @@ void Mailbox::TakeMail(Mail& mail) {
     const std::scoped_lock lock(mutex_);
     std::swap(mail.started, mail_.started);
     std::swap(mail.finished, mail_.finished);
+    std::swap(mail.put_back, mail_.put_back);
     std::swap(mail.lock_asks, mail_.lock_asks);
     std::swap(mail.lock_drops, mail_.lock_drops);
     std::swap(mail.fetches, mail_.fetches);

@@ -23,6 +23,8 @@ class Mailbox {
 
     void Started(HeldPtr held);
     void Finished(HeldPtr held, TaskResult result);
+    // Its handler was not begun, and must not be.
+    void PutBack(HeldPtr held);
     void Progress(Held& held, double fraction, std::string_view message);
     // A line for which there is no room is left out, and so are all after it until it can be said
     // how many they were: what is missing is missing at one place.
@@ -36,6 +38,7 @@ class Mailbox {
     struct Mail {
         std::vector<HeldPtr> started;
         std::vector<std::pair<HeldPtr, TaskResult>> finished;
+        std::vector<HeldPtr> put_back;
         std::vector<std::pair<HeldPtr, LockCallPtr>> lock_asks;
         std::vector<std::pair<HeldPtr, std::uint64_t>> lock_drops;
         std::vector<std::pair<HeldPtr, FetchCallPtr>> fetches;

@@ -42,7 +42,12 @@ void BeginHandler(TaskHandler& handler, std::shared_ptr<AttemptRun> run) {
 // Runs on the pool's threads, and after the worker is gone if the handler is abandoned: touches
 // nothing but what it is given.
 void RunHandler(const HandlerRegistry& handlers, const std::shared_ptr<RunTracer>& tracer,
-                const HeldPtr& held) {
+                const LeaseEnd& lease_end, const HeldPtr& held) {
+    // The process was asleep, or all threads were busy while nobody heard of the worker: others
+    // have been given it.
+    if (SteadyClock::now().time_since_epoch().count() >= lease_end) {
+        return held->mailbox->PutBack(held);
+    }
     auto span = tracer ? tracer->Begin(held->task) : nullptr;
     held->begun = SteadyClock::now();
     if (held->timeout > Duration(0)) held->deadline = *held->begun + held->timeout;
@@ -87,9 +92,13 @@ WorkerCore::WorkerCore(boost::asio::io_context& loop, HttpClient& client,
                                          })] { boost::asio::post(loop, auto(mail)); })),
       handlers_(handlers),
       pool_({.threads_max = options.capacity, .abandoned_max = options.capacity},
-            [handlers, tracer](const HeldPtr& held) { RunHandler(*handlers, tracer, held); }),
+            [handlers, tracer, lease_end = lease_end_](const HeldPtr& held) {
+                RunHandler(*handlers, tracer, *lease_end, held);
+            }),
       soon_pool_(kSoonBounds,
-                 [handlers, tracer](const HeldPtr& held) { RunHandler(*handlers, tracer, held); }),
+                 [handlers, tracer, lease_end = lease_end_](const HeldPtr& held) {
+                     RunHandler(*handlers, tracer, *lease_end, held);
+                 }),
       connector_(loop, client, options_,
                  {.on_open = [this] { OnOpen(); },
                   .on_message = [this](WebSocketMessage message) { OnMessage(message); },
@@ -123,7 +132,7 @@ void WorkerCore::Tell(WorkerEvent event, std::string_view detail) {
 // --- The connection -----------------------------------------------------------------------------
 
 void WorkerCore::OnOpen() {
-    heard_at_ = SteadyClock::now();
+    heard_at_ = hello_at_ = SteadyClock::now();
     frame_.Clear();
     worker::v1::Hello& hello = *frame_.mutable_hello();
     hello.set_protocol(kProtocol);
@@ -142,6 +151,7 @@ void WorkerCore::OnOpen() {
     hello.set_namespace_(options_.space);
     hello.set_namespace_id(space_id_);
     hello.set_accepts_zstd(true);
+    if (hello_at_.time_since_epoch().count() >= *lease_end_) WithdrawWaiting();
     for (const auto& [key, held] : held_) {
         worker::v1::Attempt& attempt = *hello.add_holding();
         attempt.set_execution_id(held->task.execution_id);
@@ -177,6 +187,9 @@ void WorkerCore::OnMessage(const WebSocketMessage& message) {
     if (received_.has_moved()) return connector_.Move(received_.moved().address());
     if (received_.has_welcome()) OnWelcome(received_.welcome());
     if (!welcomed_) return;
+    if (received_.beat().sent_at_ms() > 0) {
+        ExtendLease(Steady(Duration(static_cast<Duration::rep>(received_.beat().sent_at_ms()))));
+    }
     for (const auto& assign : received_.assigns()) OnAssign(assign);
     for (const auto& cancel : received_.cancels()) OnCancel(cancel);
     for (const auto& ack : received_.acks()) OnAck(ack);
@@ -213,6 +226,7 @@ void WorkerCore::OnWelcome(const worker::v1::Welcome& welcome) {
     heartbeat_ = Duration(std::max(1u, welcome.heartbeat_ms()));
     if (options_.heartbeat > Duration(0)) heartbeat_ = std::min(heartbeat_, options_.heartbeat);
     lease_ = options_.lease > Duration(0) ? options_.lease : Duration(welcome.lease_ms());
+    ExtendLease(hello_at_);
     // Frames of the session before may not have arrived.
     started_due_.clear();
     results_due_.clear();
@@ -269,6 +283,12 @@ void WorkerCore::OnRefused(const worker::v1::Refused& refused) {
     connector_.Drop(why);
     StopAll(SteadyClock::now());
     Finish();
+}
+
+// The lease counts from what the scheduler has heard; a beat's own `sent_at_ms` tells when that was,
+// which no other frame does.
+void WorkerCore::ExtendLease(Steady heard) {
+    *lease_end_ = (heard + lease_).time_since_epoch().count();
 }
 
 void WorkerCore::Beat() {

@@ -87,10 +87,13 @@ class WorkerCore {
     void OnRefused(const worker::v1::Refused& refused);
     void BlameResults(const std::string& why);
     void Beat();
+    void ExtendLease(Steady heard);
 
     // Attempts.
     void OnMail();
     void OnFinished(const HeldPtr& held, TaskResult result);
+    void OnPutBack(const HeldPtr& held);
+    void WithdrawWaiting();
     void OnDue(const HeldPtr& held, Steady now);
     void StopHeld(const HeldPtr& held, StopReason reason);
     void EndAttempt(const HeldPtr& held, TaskResult result, std::optional<StopReason> by);
@@ -133,6 +136,7 @@ class WorkerCore {
     std::vector<std::string> types_;
     std::shared_ptr<Mailbox> mailbox_;
     const std::shared_ptr<const HandlerRegistry> handlers_;
+    const std::shared_ptr<LeaseEnd> lease_end_ = std::make_shared<LeaseEnd>(0);
     HandlerPool pool_;
     HandlerPool soon_pool_;  // Of handlers that return at once: a few threads begin any number.
     Connector connector_;
@@ -168,6 +172,7 @@ class WorkerCore {
     Duration heartbeat_{10'000};
     Duration lease_{30'000};
     Steady heard_at_{};
+    Steady hello_at_{};
     Steady beat_at_{};  // When the next heartbeat is due.
 
     Stage stage_ = Stage::kServing;

@@ -155,6 +155,8 @@ void WorkerCore::OnMail() {
     mail_.news.clear();
     TakeLockMail();
     TakeFetchMail();
+    for (const HeldPtr& held : mail_.put_back) OnPutBack(held);
+    mail_.put_back.clear();
     for (auto& [held, result] : mail_.finished) OnFinished(held, std::move(result));
     mail_.finished.clear();
     CountAbandoned();
@@ -164,6 +166,31 @@ void WorkerCore::OnMail() {
 
 void WorkerCore::CountAbandoned() {
     counters_.abandoned = static_cast<std::uint32_t>(pool_.abandoned() + soon_pool_.abandoned());
+}
+
+// Whichever session there is may have named it; the next Hello does not, so that the scheduler gives
+// it out again if it has not yet.
+void WorkerCore::OnPutBack(const HeldPtr& held) {
+    if (held->phase != Held::Phase::kRunning) return;
+    Log(LogLevel::kWarning, "worker", "did not begin an attempt: the lease was over",
+        {{"execution", held->task.execution_id}, {"attempt", held->task.attempt}});
+    held->phase = Held::Phase::kWithdrawn;
+    ForgetHeld(*held);
+    connector_.Drop("the lease was over before an attempt began");
+}
+
+// The lease is over: what did not begin has been given to others. Named in a Hello, it could begin
+// before the cancel comes.
+void WorkerCore::WithdrawWaiting() {
+    std::vector<HeldPtr> all;
+    all.reserve(held_.size());
+    for (const auto& [key, held] : held_) all.push_back(held);
+    for (const HeldPtr& held : all) {
+        auto waiting = Held::Phase::kWaiting;
+        if (held->phase.compare_exchange_strong(waiting, Held::Phase::kWithdrawn)) {
+            ForgetHeld(*held);
+        }
+    }
 }
 
 void WorkerCore::OnFinished(const HeldPtr& held, TaskResult result) {

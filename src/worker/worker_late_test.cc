@@ -1,5 +1,6 @@
 // Workers that are late: asleep for longer than their lease, over their time, or with a token that
 // nobody takes.
+#include <algorithm>
 #include <future>
 #include <thread>
 
@@ -44,6 +45,60 @@ TEST_F(FakeSchedulerTest, AWorkerThatSleptBeginsNothingThatStillLiesInItsSocket)
     Welcome(1);
     Send(Assign("in time", 1));
     EXPECT_EQ(Await(HasResult).results(0).attempt().execution_id(), "in time");
+}
+
+// All threads were busy, and nothing was heard of the worker, for longer than the lease: what came
+// in time and waited for a thread has been given to others. Here another Welcome makes the lease
+// short, and the network thread stands still, so that only the handlers' threads can see it end.
+TEST_F(FakeSchedulerTest, WhatWaitedForAThreadUntilTheLeaseWasOverIsNotBegun) {
+    constexpr Duration kLease{300};
+    std::promise<void> asleep;
+    std::promise<void> awake;
+    std::promise<void> first_began;
+    std::promise<void> first_may_end;
+    std::atomic<int> attached = 0;
+    std::atomic<int> late = 0;
+    HandlerRegistry handlers;
+    ASSERT_TRUE(handlers.AddFunction("noop", [&](TaskContext& context) {
+        if (context.task().execution_id == "late") ++late;
+        if (context.task().execution_id != "first") return TaskResult::Success();
+        first_began.set_value();
+        first_may_end.get_future().wait();
+        return TaskResult::Success();
+    }));
+    WorkerOptions options;
+    options.capacity = 1;
+    options.on_event = [&](WorkerEvent event, std::string_view) {
+        if (event != WorkerEvent::kAttached || ++attached != 2) return;
+        asleep.set_value();
+        awake.get_future().wait();
+    };
+    Start(std::move(handlers), options);
+    AwaitHello();
+    Welcome(1);
+    SchedulerFrame both = Assign("first", 1);
+    both.MergeFrom(Assign("late", 1));
+    Send(both);
+    first_began.get_future().wait();
+    Welcome(1, kLease);
+    asleep.get_future().wait();
+    const Steady end = SteadyClock::now() + kLease;
+    while (SteadyClock::now() < end) std::this_thread::yield();
+    first_may_end.set_value();  // Its thread takes the next one.
+    awake.set_value();
+
+    for (bool done = false; !done && !HasFailure();) {
+        const WorkerFrame frame = Await(
+            [](const WorkerFrame& each) { return each.has_hello() || each.results_size() > 0; });
+        if (frame.has_hello()) {
+            Welcome(1);
+            Send(Assign("in time", 1));
+        }
+        done = std::ranges::any_of(frame.results(), [](const auto& result) {
+            return result.attempt().execution_id() == "in time";
+        });
+    }
+    EXPECT_EQ(late, 0);
 }
 
 // A store lost its last writes in a failover: attempt 1 is given out again, under another token,

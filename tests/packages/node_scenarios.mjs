@@ -22,6 +22,42 @@ const rejects = async (promise, kind, check = () => {}) => {
 };
 
 const scenarios = {
+  // The scheduler is played here: it gives everything out again that a Hello does not name.
+  async late() {
+    const { WebSocketServer } = await import(`${process.env.TAKT_NODE_PACKAGE}/node_modules/ws/wrapper.mjs`);
+    const server = new WebSocketServer({ port: 0, host: "127.0.0.1" });
+    await new Promise((resolve) => server.on("listening", resolve));
+    const lease_ms = 1000;
+    const ran = [];
+    let sessions = 0;
+    let blockedIn = 0;
+    server.on("connection", (socket) => {
+      const own = ++sessions;
+      socket.on("message", (text) => {
+        const frame = JSON.parse(text);
+        if (frame.heartbeat) socket.send(JSON.stringify({ beat: { sent_at_ms: frame.heartbeat.sent_at_ms } }));
+        if (!frame.hello) return;
+        const named = new Set(frame.hello.holding.map((one) => one.execution_id));
+        const ids = ["block", "pay-1", "pay-2"].filter((id) => !named.has(id) && !ran.some((one) => one.id === id));
+        const assigns = ids.map((id) => ({
+          attempt: { execution_id: id, attempt: own, token: "a" }, epoch: "1", type: id.split("-")[0], payload: "",
+        }));
+        socket.send(JSON.stringify({ welcome: { epoch: "1", heartbeat_ms: 100, lease_ms } }));
+        socket.send(JSON.stringify({ assigns }));
+      });
+    });
+    const worker = new takt.Worker(`http://127.0.0.1:${server.address().port}`, { onEvent: () => {} });
+    worker.handle("block", (task) => {
+      ran.push({ id: "block", session: (blockedIn = task.attempt) });
+      for (const end = performance.now() + lease_ms + 1; performance.now() < end; );
+    });
+    worker.handle("pay", (task) => void ran.push({ id: task.executionId, session: task.attempt }));
+    worker.start();
+    await until(() => ran.length >= 3, "both were run in a later session");
+    assert.deepEqual(ran.map((one) => one.id).sort(), ["block", "pay-1", "pay-2"]);
+    for (const one of ran.slice(1)) assert.ok(one.session > blockedIn, `${one.id} was begun after the lease`);
+    process.exit(0);
+  },
   // Until it is killed; nothing is listened to.
   async trust() {
     new takt.Worker(urls, { caFile: `${folder}/ca.pem` }).handle("echo", (task) => task.payload).start();

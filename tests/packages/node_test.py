@@ -48,6 +48,10 @@ class NodeTest(ClusterTest):
     def test_what_does_not_end_in_time_is_handed_back(self):
         self.follow("handed_back")
 
+    # A handler blocks the loop past the lease. What came in the same frame has been given to others by then.
+    def test_nothing_is_begun_after_the_lease(self):
+        self.finish(self.node("late", "http://127.0.0.1:1"))
+
     def test_a_lost_answer_makes_no_second_task(self):
         self.serve()
         network = LosesOneAnswer(self.url)

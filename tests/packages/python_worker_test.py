@@ -210,6 +210,32 @@ class PythonWorkerTest(ClusterTest):
         until(lambda: not self.worker_row("py-stop").get("connected"), "it has left")
 
     # Whoever does not end within the drain timeout is given to others at once, as nobody's failure.
+    # The loop of the handlers was blocked until the lease was over: what waited for it has been given to others.
+    def test_nothing_is_begun_after_the_lease(self):
+        self.serve()
+        ran, both = [], threading.Event()
+        worker = takt.Worker(self.url, concurrency=2)
+
+        @worker.handle("block")
+        async def block(task):
+            both.wait(30)
+            worker._core._lease_until = 0.0
+
+        @worker.handle("pay")
+        async def pay(task):
+            ran.append(task.attempt)
+
+        client = self.client()
+        with worker:
+            client.submit("block")
+            until(lambda: worker.in_hand == 1, "the one that blocks is in hand")
+            paid = client.submit("pay")
+            until(lambda: worker.in_hand == 2, "the other one waits for the loop")
+            both.set()
+            client.wait(paid.id)
+        self.assertEqual(len(ran), 1)
+        self.assertGreater(ran[0], 1)
+
     def test_a_thread_of_a_program_may_run_it_until_it_is_drained(self):
         self.serve()
         worker = takt.Worker(self.url, id="py-thread")

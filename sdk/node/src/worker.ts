@@ -44,6 +44,9 @@ export class Worker {
   #beats?: NodeJS.Timeout;
   #outbox?: Outbox;
   #flushWaits = false;
+  #lease = 0;
+  #helloAt = 0;
+  #leaseUntil = 0; // Before this no scheduler has taken the worker for dead.
   #epoch = 0;
   #namespaceId = 0;
   #termId = "0";
@@ -212,6 +215,7 @@ export class Worker {
   #hello(): object {
     const options = this.#options;
     this.#capacitySaid = this.#capacity;
+    this.#helloAt = performance.now();
     return {
       protocol: 1,
       worker_id: this.id,
@@ -239,7 +243,8 @@ export class Worker {
     if (Number(welcome.epoch) < this.#epoch) return false;
     this.#epoch = Number(welcome.epoch);
     this.#termId = String(welcome.term_id ?? 0);
-    session.lease = Math.max(1, Number(welcome.lease_ms));
+    session.lease = this.#lease = Math.max(1, Number(welcome.lease_ms));
+    this.#leaseUntil = this.#helloAt + this.#lease;
     this.#capacitySet = 0;
     this.#outbox = new Outbox((text) => session.send(text));
     this.#started = [...this.#held.values()].filter((one) => one.running);
@@ -306,6 +311,9 @@ export class Worker {
   // --- Attempts ----------------------------------------------------------------------------------
 
   #take(frame: Record<string, any>): void {
+    // The lease counts from what the scheduler has heard: this beat's question, no other frame, tells when that was.
+    const sentAt = Number(frame.beat?.sent_at_ms ?? 0);
+    if (sentAt > 0) this.#leaseUntil = sentAt + this.#lease;
     for (const assign of frame.assigns ?? []) this.#onAssign(assign);
     for (const { attempt, reason } of frame.cancels ?? []) {
       const held = this.#held.get(keyOf(attempt));
@@ -344,6 +352,8 @@ export class Worker {
       const message = `this worker has no handler for '${held.assign.type}'`;
       return this.#onFinished(held, failure(message, { final: true, reason: "rejected" }));
     }
+    // A handler before it blocked the loop, or the process was asleep: others have been given it.
+    if (performance.now() >= this.#leaseUntil) return this.#putBack(held);
     let task: Task;
     try {
       task = new Task(held);
@@ -355,6 +365,13 @@ export class Worker {
     } catch (error) {
       this.#onFinished(held, failureOf(error));
     }
+  }
+
+  /** Never begun. The next Hello does not name it, so that the scheduler gives it out again if it has not yet. */
+  #putBack(held: Held): void {
+    this.#forget(held);
+    this.#outbox = undefined;
+    this.#session?.drop("the lease was over before an attempt began");
   }
 
   #requestStop(held: Held, reason: StopReason): void {

@@ -30,7 +30,8 @@ FINAL_REFUSALS = frozenset({"protocol", "invalid_hello", "not_yours", "wrong_nam
 
 
 class Core:
-    """Everything on its loop, but for `news`, `finish`, `set_capacity` and `stop`, which any thread may call."""
+    """Everything on its loop, but for `news`, `finish`, `may_begin`, `set_capacity` and `stop`, which any
+    thread may call."""
 
     def __init__(self, options: Options) -> None:
         self.options = options
@@ -52,6 +53,8 @@ class Core:
         self._lease = WELCOME_TIMEOUT
         self._heartbeat = 10.0
         self._heard_at = 0.0
+        self._hello_at = 0.0
+        self._lease_until = 0.0  # Before this no scheduler has taken the worker for dead.
         self._servers = Servers(options.servers, options.namespace)
         self._trust = Trust(options.ca_file)
         self._capacity_said = 0  # In this session.
@@ -65,6 +68,14 @@ class Core:
 
     def finish(self, held: Held, result: dict[str, Any]) -> None:
         self._post(self._on_finished, held, result)
+
+    def may_begin(self, held: Held) -> bool:
+        """Whether its handler may begin now. Not if the process was asleep, or the loop or thread of the handler came
+        late, and the lease is over: others have been given it, and it is put back."""
+        if held.begin(self._lease_until):
+            return True
+        self._post(self._put_back, held)
+        return False
 
     def set_capacity(self, count: int) -> None:
         self.options.capacity = count
@@ -134,8 +145,8 @@ class Core:
         self._socket, self._lease = socket, WELCOME_TIMEOUT
         beating: asyncio.Task[None] | None = None
         outbox = Outbox(socket.send)
+        self._heard_at = self._hello_at = time.monotonic()
         outbox.say({"hello": self._hello()})
-        self._heard_at = time.monotonic()
         try:
             while True:
                 async with asyncio.timeout(self._heard_at + self._lease - time.monotonic()):
@@ -174,6 +185,10 @@ class Core:
     def _hello(self) -> dict[str, Any]:
         options = self.options
         self._capacity_said = options.capacity
+        if self._hello_at >= self._lease_until:
+            # What did not begin has been given to others; named here, it could begin before the cancel comes.
+            for one in [one for one in self.held.values() if one.withdraw()]:
+                self._forget(one)
         return {"protocol": 1, "worker_id": options.id, "instance": self.instance, "name": options.name,
                 "types": options.types, "queues": options.queues, "labels": options.labels,
                 "capacity": options.capacity, "weight": options.weight, "group": options.group,
@@ -190,6 +205,7 @@ class Core:
             return False
         self._epoch, self._term_id = epoch, str(welcome.get("term_id", "0"))
         self._lease = max(1, int(welcome["lease_ms"])) / 1000
+        self._lease_until = self._hello_at + self._lease
         self._heartbeat = max(1, int(welcome["heartbeat_ms"])) / 1000
         self.attached, self._outbox = True, outbox
         self.capacity_set = 0
@@ -238,6 +254,9 @@ class Core:
     # --- Attempts ------------------------------------------------------------------------------
 
     def _take(self, frame: Mapping[str, Any]) -> None:
+        # The lease counts from what the scheduler has heard: this beat's question, no other frame, tells when that was.
+        if sent_at_ms := int((frame.get("beat") or {}).get("sent_at_ms") or 0):
+            self._lease_until = sent_at_ms / 1000 + self._lease
         for assign in frame.get("assigns") or []:
             self._on_assign(assign)
         for cancel in frame.get("cancels") or []:
@@ -315,6 +334,16 @@ class Core:
         if held.timer:
             held.timer.cancel()
         self._flush_soon()
+
+    def _put_back(self, held: Held) -> None:
+        """Never begun. Whichever session there is may have named it; the next Hello does not, so that the scheduler
+        gives it out again if it has not yet."""
+        if not held.running:
+            return
+        log.warning("%s was not begun: the lease was over", held.attempt["execution_id"])
+        self._forget(held)
+        if self._socket:
+            self._socket.abort()
 
     def _forget(self, held: Held) -> None:
         if held.timer:

@@ -69,6 +69,8 @@ class Held:
         self.ran = 0.0
         self.refusals = 0  # Sessions that were refused while its result was under way.
         self.sent = False  # On this session.
+        self._begun = False
+        self._withdrawn = False
         self.stop_reason: str | None = None
         self.timer: asyncio.TimerHandle | None = None
         self.cancel_coroutine: Callable[[], object] | None = None
@@ -85,6 +87,17 @@ class Held:
         self.lock_drops_due: list[int] = []
 
     # --- On any thread -------------------------------------------------------------------------
+
+    def begin(self, lease_until: float) -> bool:
+        with self._mutex:
+            self._begun = not self._withdrawn and time.monotonic() < lease_until
+            return self._begun
+
+    def withdraw(self) -> bool:
+        """It never begins; false if it has."""
+        with self._mutex:
+            self._withdrawn = not self._begun
+            return self._withdrawn
 
     def tell_progress(self, fraction: float, message: str) -> None:
         with self._mutex:

@@ -182,6 +182,8 @@ class WorkerBase:
                              name=f"takt-{held.task.execution_id}", daemon=True).start()
 
     def _run_function(self, held: Held, task: Task, handler: Callable[[Task], Any]) -> None:
+        if not self._core.may_begin(held):
+            return
         try:
             result = success(handler(task))
         except BaseException as error:
@@ -192,6 +194,8 @@ class WorkerBase:
 
     def _begin_coroutine(self, held: Held, task: Task, handler: Callable[[Task], Awaitable[Any]]) -> None:
         async def run() -> None:
+            if not self._core.may_begin(held):
+                return
             try:
                 result = success(await handler(task))
             except asyncio.CancelledError:
