@@ -231,6 +231,9 @@ const scenarios = {
         throw new takt.Rejected("no field invoice");
       })
       .handle("huge", () => "x".repeat(2 << 20))
+      .handle("long", () => ({ n: [1e20] }))
+      .handle("half", () => ({ a: "a\ud800b" }))
+      .handle("most", () => ["9".repeat(30), 1e22, "\u{1f600}\\ud800"])
       .handle("deaf", () => sleep(8000))
       .handle("slow", async (task) => {
         await sleep(60_000, undefined, { signal: task.signal }).catch((error) => {
@@ -246,10 +249,11 @@ const scenarios = {
     assert.deepEqual([done.result, done.worker_id], [{ metadata: { customer: "42" }, attempt: 1 }, "node-1"]);
     assert.deepEqual(await client.log(run.id), ["page 1", "page 2"]);
     assert.equal((await client.run("flaky", 1, { retry_policy: { max_retries: 5, delay: 0.01 } })).result, 2);
-    for (const [type, code] of [["picky", "rejected"], ["huge", "handler_failed"]]) {
+    for (const [type, code] of [["picky", "rejected"], ["huge", "handler_failed"], ["long", "handler_failed"], ["half", "handler_failed"]]) {
       const ended = await client.wait((await client.submit(type, 1, { max_retry: 0 })).id);
       assert.deepEqual([ended.status, ended.error.code], ["failed", code], type);
     }
+    assert.deepEqual((await client.run("most")).result, ["9".repeat(30), 1e22, "\u{1f600}\\ud800"]);
     for (const type of ["slow", "deaf"]) {
       const late = await client.wait((await client.submit(type, 1, { timeout: 0.3, max_retry: 0 })).id);
       assert.deepEqual([late.status, late.error.code], ["failed", "timeout"], type);

@@ -45,6 +45,9 @@ class PythonWorkerTest(ClusterTest):
         worker.add("picky", lambda task: (_ for _ in ()).throw(takt.Rejected("no field invoice")))
         worker.add("huge", lambda task: "x" * (2 << 20))
         worker.add("odd", lambda task: {1, 2})
+        worker.add("long", lambda task: {"n": [-1, 2**64]})
+        worker.add("half", lambda task: {"a\ud800b": 1})
+        worker.add("most", lambda task: [2**64 - 1, -2**63, "9" * 30])
         with worker:
             run = client.submit("talk", metadata={"customer": "42"})
             self.assertTrue(talked.wait(20))
@@ -57,10 +60,13 @@ class PythonWorkerTest(ClusterTest):
             self.assertEqual(client.log(run.id), ["page 1", "page 2", "broken ? text"])
             self.assertEqual(client.run("flaky", retry_policy={"max_retries": 5, "delay": 0.01}).result, 2)
             for type, code, text in (("bad", "handler_failed", "ZeroDivisionError"), ("picky", "rejected", "invoice"),
-                                     ("huge", "handler_failed", "limit"), ("odd", "handler_failed", "no JSON")):
+                                     ("huge", "handler_failed", "limit"), ("odd", "handler_failed", "no JSON"),
+                                     ("long", "handler_failed", "an integer is beyond 64 bits"),
+                                     ("half", "handler_failed", "half of a surrogate pair")):
                 ended = client.wait(client.submit(type, max_retry=0).id)
                 self.assertEqual((ended.status, ended.error.code), ("failed", code))
                 self.assertIn(text, ended.error.message)
+            self.assertEqual(client.run("most").result, [2**64 - 1, -2**63, "9" * 30])
 
     def test_timeouts_and_cancels_stop_functions_and_coroutines(self):
         self.serve()

@@ -56,6 +56,23 @@ export function clean(text: string, bytesMax: number): string {
   return bytes.subarray(0, end).toString();
 }
 
+/** Why a scheduler would not take this JSON, good as it is; empty if it does. */
+function notKept(data: string): string {
+  let why = "";
+  // Rare: only then is it read again.
+  if (!/\d{19}|\\ud[89a-f]/.test(data)) return why;
+  const halfPair = /\p{Surrogate}/u;
+  JSON.parse(data, (key, value) => {
+    if (Number.isInteger(value) && Math.abs(value) < 1e21 && (value >= 2 ** 64 || value < -(2 ** 63))) {
+      why = "an integer is beyond 64 bits; write it as a string";
+    } else if (halfPair.test(key) || (typeof value === "string" && halfPair.test(value))) {
+      why = "a text in it has half of a surrogate pair";
+    }
+    return value;
+  });
+  return why;
+}
+
 /** The result of a handler that returned; a failure if that cannot be sent. */
 export function success(value: unknown): Result {
   if (value === undefined) return { success: true };
@@ -66,6 +83,8 @@ export function success(value: unknown): Result {
     return failure(`the handler returned what is no JSON: ${error}`, { final: true });
   }
   if (data === undefined) return failure(`the handler returned what is no JSON: ${typeof value}`, { final: true });
+  const odd = notKept(data);
+  if (odd) return failure(`the result cannot be kept: ${odd}`, { final: true });
   const size = Buffer.byteLength(data);
   if (size > RESULT_BYTES_MAX) {
     return failure(`the result has ${size} bytes, which is more than the limit of ${RESULT_BYTES_MAX}`, { final: true });

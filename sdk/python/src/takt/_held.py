@@ -5,6 +5,7 @@ import asyncio
 import collections
 import concurrent.futures
 import json
+import re
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -18,6 +19,7 @@ MESSAGE_BYTES_MAX = 4 << 10
 LINE_BYTES_MAX = 16 << 10
 LOG_BYTES_MAX = 4 << 20  # Lines of one attempt that wait for a connection; then they are dropped.
 DROPS_KEPT = 1000
+LONG_NUMBER = re.compile(r"\d{19}")
 
 
 def clean(text: str, bytes_max: int) -> str:
@@ -26,15 +28,29 @@ def clean(text: str, bytes_max: int) -> str:
     return data[:bytes_max].decode("utf-8", "ignore") if len(data) > bytes_max else data.decode()
 
 
+def check_integer(text: str) -> None:
+    # Not as an int: Python itself refuses to read those of thousands of digits.
+    digits = text.lstrip("-")
+    if (len(digits), digits) > ((19, "9223372036854775808") if text[0] == "-" else (20, "18446744073709551615")):
+        raise OverflowError("an integer is beyond 64 bits; write it as a string")
+
+
 def success(value: Any) -> dict[str, Any]:
     """The result of a handler that returned; a failure if that cannot be sent."""
     if value is None:
         return {"success": True}
     try:
-        data = json.dumps(value, ensure_ascii=False, allow_nan=False).encode("utf-8", "replace").decode()
+        data = json.dumps(value, ensure_ascii=False, allow_nan=False)
+        # Long numbers are rare: only then is it read again.
+        if LONG_NUMBER.search(data):
+            json.loads(data, parse_int=check_integer)
+        size = len(data.encode())
+    except UnicodeEncodeError:
+        return failure("the result cannot be kept: a text in it has half of a surrogate pair", final=True)
+    except OverflowError as error:
+        return failure(f"the result cannot be kept: {error}", final=True)
     except (TypeError, ValueError) as error:
         return failure(f"the handler returned what is no JSON: {error}", final=True)
-    size = len(data.encode())
     if size > RESULT_BYTES_MAX:
         return failure(f"the result has {size} bytes, which is more than the limit of {RESULT_BYTES_MAX}", final=True)
     return {"success": True, "data": data}
