@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "base/json.h"
+#include "base/json_grammar.h"
 #include "base/utf8.h"
 #include "model/lock.h"
 #include "wire/zstd.h"
@@ -189,7 +190,17 @@ class Reader {
             data = unpacked;
         }
         if (data.size() > limits_.result_bytes_max) return TooLarge(data.size());
-        if (data.empty() || CheckJson(data, {.bytes_max = data.size()})) return Text(data);
+        if (data.empty()) return Text(data);
+        const JsonLimits limits{.bytes_max = data.size()};
+        const auto checked = CheckJson(data, limits);
+        if (checked) return Text(data);
+        // An object that became a string would be misread by everybody who gets it. A number alone
+        // may well be the output of a program.
+        const bool structured = data.front() == '{' || data.front() == '[';
+        if (structured && ParseByGrammar(data, limits)) {
+            return Fail(ErrorCode::kExhausted,
+                        "the result cannot be kept: " + checked.error().detail);
+        }
         std::string quoted;
         AppendJsonString(quoted, data);
         if (quoted.size() > limits_.result_bytes_max) return TooLarge(quoted.size());

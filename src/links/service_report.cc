@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/json.h"
+#include "base/json_grammar.h"
 #include "base/utf8.h"
 #include "links/frame_inputs.h"
 #include "wire/service_status.h"
@@ -173,8 +174,23 @@ PushAnswer ReadOtherStatus(const json::object& object, std::string_view word) {
     return answer;
 }
 
+// Of an answer that cannot be kept. If it has ended, a callback is not to be waited for, nor would
+// another call mend it.
+bool SaysAnEnd(std::string_view body) {
+    const auto value = ParseByGrammar(body, {.bytes_max = kReportBytesMax});
+    if (!value || !value->is_object()) return false;
+    const json::value* name = value->get_object().if_contains("status");
+    const auto status =
+        name && name->is_string() ? ParseServiceStatus(name->get_string()) : std::nullopt;
+    return status && *status != ServiceStatus::kGoesOn;
+}
+
 PushAnswer ReadOk(const std::string& body) {
     const auto value = ParseJson(body, {.bytes_max = kReportBytesMax});
+    if (!value && SaysAnEnd(body)) {
+        return Ended(Reason::kRejected, 200,
+                     "the executor's answer cannot be kept: " + value.error().detail, false);
+    }
     // "ok" or an empty body: it was taken, and says no more.
     if (!value || !value->is_object()) return {};
     const json::value* status = value->get_object().if_contains("status");

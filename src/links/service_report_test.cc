@@ -1,5 +1,6 @@
 #include "links/service_report.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <string>
@@ -54,6 +55,21 @@ TEST(ServiceReport, ACodeThatIsATextIsKeptInTheMessage) {
     EXPECT_EQ(message(R"({"code":5000000000,"message":"m"})"), "5000000000: m");
     EXPECT_EQ(ReadCallback(R"({"status":"failed","error":{"code":[]}})").error().field,
               "error.code");
+}
+
+// It has ended, and says so: nobody may wait for a callback until the timeout, and order it again.
+TEST(ServiceReport, AnAnswerThatIsJsonButCannotBeKeptIsAFailureThatIsSeen) {
+    const std::string body = R"({"status":"success","result":{"n":12345678901234567890123}})";
+    const PushAnswer answer = ReadPushAnswer(HttpAnswer{.status = 200, .body = body});
+    ASSERT_TRUE(answer.ended);
+    EXPECT_FALSE(answer.ended->success);
+    EXPECT_FALSE(answer.ended->retryable);
+    EXPECT_THAT(answer.ended->outcome->message.str(), testing::HasSubstr("beyond 64 bits"));
+    // It goes on, or says nothing of itself: a callback will tell.
+    for (const char* other : {R"({"status":"accepted","n":12345678901234567890123})",
+                              R"({"order":12345678901234567890123})"}) {
+        EXPECT_FALSE(ReadPushAnswer(HttpAnswer{.status = 200, .body = other}).ended) << other;
+    }
 }
 
 // A service says "ok" and calls nobody back: nobody may wait for it until the timeout, and then pay

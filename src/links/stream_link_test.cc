@@ -179,6 +179,31 @@ TEST_F(StreamLinkTest, ResultDataThatIsNoJsonIsKeptAsAString) {
     EXPECT_EQ(stack_->Read(id).outcome->data, R"("say \"hi\"")");
 }
 
+// Kept as a string, an object would be misread by every step and client that gets it; and to run it
+// again would give the same. What only looks like JSON at first is a text, and so is a number alone.
+TEST_F(StreamLinkTest, AResultThatIsJsonButCannotBeKeptFailsForGood) {
+    auto worker = Attached(RawWorker::Hello("w-1"));
+    const auto answer = [&](const std::string& data) {
+        const ExecutionId id = stack_->Submit({.retries_max = 3});
+        WorkerFrame result = ResultOf(worker->Next().assigns(0).attempt());
+        result.mutable_results(0)->set_data(data);
+        worker->Send(result);
+        worker->Next();
+        return stack_->Read(id);
+    };
+    for (const char* data : {R"({"n": 12345678901234567890123})", R"(["a\ud800b"])"}) {
+        const Execution row = answer(data);
+        EXPECT_EQ(row.status, Status::kFailed) << data;
+        EXPECT_THAT(row.outcome->message.str(), HasSubstr("the result cannot be kept: ")) << data;
+        EXPECT_TRUE(row.outcome->data.empty()) << data;
+    }
+    for (const char* data : {"12345678901234567890123", "[12345678901234567890123] began"}) {
+        const Execution row = answer(data);
+        EXPECT_EQ(row.status, Status::kSuccess) << data;
+        EXPECT_EQ(row.outcome->data, '"' + std::string(data) + '"');
+    }
+}
+
 TEST_F(StreamLinkTest, LogLinesAndProgressArrive) {
     auto worker = Attached(RawWorker::Hello("w-1"));
     const ExecutionId id = stack_->Submit({});
