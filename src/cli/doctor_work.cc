@@ -104,6 +104,20 @@ Result<void> CheckQueues(Client& client, Checkup& checkup) {
     return {};
 }
 
+Result<void> CheckExecutors(Client& client, Checkup& checkup) {
+    const auto executors = client.Get("/api/v1/executors");
+    if (!executors) return std::unexpected(executors.error());
+    for (const auto* executor : ListMember(executors->value, "items")) {
+        if (Member(*executor, "circuit") != "open") continue;
+        const auto* health = executor->as_object().if_contains("health");
+        checkup.Bad("executors",
+                    Member(*executor, "id") + ": calls to it keep failing: " +
+                        (health ? Member(*health, "last_failure") : std::string()),
+                    "takt describe executor " + Member(*executor, "id"));
+    }
+    return {};
+}
+
 }  // namespace
 
 Result<void> CheckFleet(Client& client, Checkup& checkup) {
@@ -123,6 +137,7 @@ Result<void> CheckFleet(Client& client, Checkup& checkup) {
     } else {
         checkup.Ok("workers", said);
     }
+    if (auto checked = CheckExecutors(client, checkup); !checked) return checked;
     if (auto checked = CheckQueues(client, checkup); !checked) return checked;
     return CheckTasks(client, fleet, checkup);
 }

@@ -157,6 +157,7 @@ TEST(PushLink, ARefusedConnectionCostsNoRetry) {
         std::this_thread::yield();
     }
     ASSERT_EQ(stack.View("dead").circuit, CircuitBreaker::State::kOpen);
+    EXPECT_THAT(stack.View("dead").trouble, testing::HasSubstr("refused"));
 
     FakeExecutor executor;
     executor.AnswerWith(200, R"({"status":"success"})");

@@ -264,7 +264,7 @@ void PushInstance::OnAnswer(const AttemptRef& ref, const Result<HttpAnswer>& ans
     const Instant now = context_->runtime.Now();
     if (answer) heard_at_ = now.steady;
     // An address that may not be called says nothing about who is there.
-    if (answer || meaning.instance_failed) JudgeInstance(meaning.instance_failed);
+    if (answer || meaning.instance_failed) JudgeInstance(meaning);
     if (meaning.unsent && !meaning.instance_failed) Rest();
     if (Attempt* attempt = FindAttempt(ref); attempt && attempt->phase == Phase::kCalling) {
         if (attempt->reminder && (!answer || answer->status >= 300 || !meaning.understood)) {
@@ -322,8 +322,9 @@ void PushInstance::Rest() {
     TellLoad();
 }
 
-void PushInstance::JudgeInstance(bool instance_failed) {
-    if (instance_failed) {
+void PushInstance::JudgeInstance(const PushAnswer& meaning) {
+    call_trouble_ = meaning.trouble;
+    if (meaning.instance_failed) {
         if (breaker_.Failed()) OpenCircuit();
         return;
     }
@@ -338,7 +339,7 @@ void PushInstance::JudgeInstance(bool instance_failed) {
 // have room for it. What was taken stays: only the reminder waits.
 void PushInstance::OpenCircuit() {
     Log(LogLevel::kWarning, "executors", "circuit opened",
-        {{"executor", row_.id}, {"for", breaker_.open_for()}});
+        {{"executor", row_.id}, {"for", breaker_.open_for()}, {"error", call_trouble_}});
     const bool unsent = std::erase_if(attempts_, [](const auto& entry) {
                             return entry.second.phase == Phase::kQueued && !entry.second.resent;
                         }) > 0;

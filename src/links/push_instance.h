@@ -144,7 +144,8 @@ class PushInstance : public std::enable_shared_from_this<PushInstance> {
     SessionId session() const { return session_; }
     CircuitBreaker::State circuit() const { return breaker_.state(); }
     std::uint32_t failures() const { return failures_; }
-    const std::string& trouble() const { return trouble_; }
+    // Of the last health check, else of the last call; empty if that went well.
+    const std::string& trouble() const { return failures_ > 0 ? trouble_ : call_trouble_; }
     bool checked() const;
 
     // An operator said that it is offline: it stays so until it registers or is put online.
@@ -181,7 +182,7 @@ class PushInstance : public std::enable_shared_from_this<PushInstance> {
     void SendOrder(Attempt& attempt);
     void OnAnswer(const AttemptRef& attempt, const Result<HttpAnswer>& answer);
     void PassOnAnswer(const AttemptRef& attempt, const Result<HttpAnswer>& answer);
-    void JudgeInstance(bool instance_failed);
+    void JudgeInstance(const PushAnswer& meaning);
     void OpenCircuit();
     void TellLockLost(AttemptRef attempt, std::string body, int tries);
     void TellLockLostLater(AttemptRef attempt, std::string body, int tries);
@@ -221,7 +222,8 @@ class PushInstance : public std::enable_shared_from_this<PushInstance> {
     std::uint64_t health_timer_ = 0;
     std::uint32_t failures_ = 0;  // Health checks in a row that failed.
     std::uint32_t passes_ = 0;
-    std::string trouble_;  // Of the last failure.
+    std::string trouble_;       // Of the last check that failed.
+    std::string call_trouble_;  // Of the last call; empty if it went well.
 };
 
 }  // namespace takt::internal

@@ -83,7 +83,7 @@ std::optional<PushView> PushLink::View(const WorkerId& id) const {
     return PushView{.circuit = instance->circuit(),
                     .checked = instance->checked(),
                     .checks_failed = instance->failures(),
-                    .trouble = instance->failures() > 0 ? instance->trouble() : std::string()};
+                    .trouble = instance->trouble()};
 }
 
 // --- Terms --------------------------------------------------------------------------------------

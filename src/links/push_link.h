@@ -57,7 +57,7 @@ struct PushView {
     CircuitBreaker::State circuit{};
     bool checked = false;             // Its health is.
     std::uint32_t checks_failed = 0;  // In a row.
-    std::string trouble;              // Of the last failed check.
+    std::string trouble;              // Of the last failed check or call.
 };
 
 class PushLink final : public Sink {

@@ -140,7 +140,7 @@ PushAnswer ReadFailedCall(const Error& error) {
             return Ended(Reason::kRejected, 0, "the executor could not be called: " + error.detail,
                          false);
         case ErrorCode::kUnavailable:
-            return {.instance_failed = true, .unsent = true};
+            return {.instance_failed = true, .unsent = true, .trouble = error.detail};
         case ErrorCode::kExhausted:
             // Our own shortage, of descriptors for example, says nothing about the instance.
             if (error.field != "response_bytes_max") return {.unsent = true};
@@ -156,6 +156,7 @@ PushAnswer ReadFailedCall(const Error& error) {
     PushAnswer answer =
         Ended(reason, 0, "the executor was called, and may have done it: " + error.detail, true);
     answer.instance_failed = true;
+    answer.trouble = error.detail;
     return answer;
 }
 
@@ -332,6 +333,7 @@ PushAnswer ReadPushAnswer(const Result<HttpAnswer>& answer) {
     if (status == 429 || status >= 500) {
         PushAnswer busy = Ended(Reason::kHandlerFailed, status, said, true);
         busy.instance_failed = true;
+        busy.trouble = "it answered " + std::to_string(status);
         return busy;
     }
     return Ended(Reason::kRejected, status, said, false);

@@ -58,6 +58,7 @@ struct PushAnswer {
     std::string log;                     // Lines so far, if nothing has ended.
     bool instance_failed = false;        // It is the instance, not the task, that does not work.
     bool unsent = false;                 // The order did not arrive: nobody's failure.
+    std::string trouble;                 // Of an instance that failed: why.
     bool understood = true;              // False: `ended` is our word for it, not the executor's.
 };
 PushAnswer ReadPushAnswer(const Result<HttpAnswer>& answer);

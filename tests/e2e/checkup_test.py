@@ -4,6 +4,7 @@ import http.server
 import json
 import pathlib
 import signal
+import socket
 import subprocess
 import threading
 import unittest
@@ -105,6 +106,25 @@ class Checkups(TaktTest):
         found = until(quotas, "both quotas are told of")
         self.assertIn("fewer workers", found["bad", "default: workers is 1 of 1"])
         self.assertIn("more workers", found["warn", "default: executions_waiting is 5 of 6"])
+
+    # Nobody listens there, and it has no health check that would say so.
+    def test_doctor_says_why_an_executor_cannot_be_called(self):
+        self.serve("--set", "executors.circuit_failures=1", "--set", "executors.circuit_open=10m",
+                   "--set", "executors.circuit_open_max=10m", *QUICK)
+        with socket.create_server(("127.0.0.1", 0)) as taken:
+            port = taken.getsockname()[1]
+        self.post("executors/register", {"name": "billing", "instance_id": "billing-1",
+                                         "base_url": f"http://127.0.0.1:{port}", "tasks": [{"task_name": "invoice"}]})
+        self.takt("submit", "invoice")
+
+        def told():
+            lines = json.loads(self.run_takt("doctor", "-o", "json").stdout)["checks"]
+            return [one for one in lines if one["check"] == "executors"]
+
+        [line] = until(told, "the executor is told of")
+        self.assertEqual(line["status"], "bad")
+        self.assertRegex(line["message"], "^billing-1: calls to it keep failing: .*refused")
+        self.assertRegex(self.takt_json("executors")["items"][0]["health"]["last_failure"], "refused")
 
     def check_sign_in(self):
         key = pathlib.Path(self.folder) / "key"
