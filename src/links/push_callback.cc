@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/failpoint.h"
 #include "links/push_link.h"
 #include "node/node.h"
 
@@ -21,6 +22,16 @@ CallbackAnswer Stale(const Execution& row) {
     return {Kind::kStale, why + "; this report came too late"};
 }
 
+// Whether the attempt itself failed so: one that was lost or given back leaves the outcome of the one
+// before it.
+bool HasFailedItself(const Execution& row) {
+    if (!row.outcome || row.outcome->reason != Reason::kHandlerFailed) return false;
+    const auto& past = row.outcome->past;
+    const bool otherwise = !past.empty() && past.back().attempt == row.attempt &&
+                           past.back().end != AttemptEnd::kFailed;
+    return !otherwise || TAKT_MUTANT("links.accept_lost_failures");
+}
+
 }  // namespace
 
 CallbackAnswer JudgeCallback(const Execution& row, const CallbackReport& report) {
@@ -33,7 +44,8 @@ CallbackAnswer JudgeCallback(const Execution& row, const CallbackReport& report)
                                   std::to_string(row.attempt) +
                                   "; an earlier attempt's report comes too late"};
     }
-    const bool same = SaysTheSame(row.outcome.get(), report.report.outcome.get());
+    const bool same = SaysTheSame(row.outcome.get(), report.report.outcome.get()) &&
+                      !TAKT_MUTANT("links.refuse_copies");
     switch (row.status) {
         case Status::kScheduled:
         case Status::kRunning:
@@ -45,8 +57,7 @@ CallbackAnswer JudgeCallback(const Execution& row, const CallbackReport& report)
         case Status::kFailed:
         case Status::kRetrying:
         case Status::kPending:
-            if (!report.report.success && row.outcome &&
-                row.outcome->reason == Reason::kHandlerFailed) {
+            if (!report.report.success && HasFailedItself(row)) {
                 if (same) return {Kind::kAccepted, ""};
                 return {Kind::kStale, kSaidOtherwise};
             }
@@ -76,19 +87,25 @@ void PushLink::TakeCallback(const Engine* engine, CallbackReport report, Callbac
         return;
     }
     const Execution* row = engine->FindExecution(report.execution);
-    if (!row) return JudgeStored(std::move(report), std::move(done));
-    const bool current = row->token == report.token && IsWorking(row->status);
-    if (!current) return done(JudgeCallback(*row, report));
+    const bool current = row && row->token == report.token && IsWorking(row->status);
+    if (row && !current && TAKT_MUTANT("links.answer_callbacks_early")) {
+        return done(JudgeCallback(*row, report));
+    }
+    // The engine may have decided on the attempt and not stored that yet: told is only what is stored.
+    if (!current) return JudgeStored(std::move(report), std::move(done));
+    if (TAKT_MUTANT("links.lose_callbacks")) return done({Kind::kUnavailable, "lost"});
     const AttemptRef attempt{row->id, row->attempt, row->token};
     if (const auto instance = FindInstance(row->worker)) instance->OnEnded(attempt);
     std::vector<Input> lines;
     AppendLog(callbacks_session_, attempt, report.report.log, lines);
     if (!lines.empty()) context_->node->Tell(std::move(lines));
-    context_->node->Tell(internal::Report{.session = callbacks_session_,
-                                          .attempt = attempt,
-                                          .success = report.report.success,
-                                          .retryable = report.report.retryable,
-                                          .outcome = report.report.outcome});
+    const bool blank = report.report.success && TAKT_MUTANT("links.lose_results");
+    context_->node->Tell(
+        internal::Report{.session = callbacks_session_,
+                         .attempt = attempt,
+                         .success = report.report.success,
+                         .retryable = report.report.retryable,
+                         .outcome = blank ? OutcomePtr(new Outcome) : report.report.outcome});
     waiting_[{attempt.execution.text(), attempt.token}].emplace_back(std::move(report),
                                                                      std::move(done));
 }
@@ -129,8 +146,9 @@ void PushLink::OnVerdict(const internal::Verdict& verdict) {
     waiting_.erase(found);
     const ServiceReport first = callers.front().first.report;
     for (auto& [report, done] : callers) {
-        const bool same = report.report.success == first.success &&
-                          SaysTheSame(first.outcome.get(), report.report.outcome.get());
+        const bool same = (report.report.success == first.success &&
+                           SaysTheSame(first.outcome.get(), report.report.outcome.get())) ||
+                          TAKT_MUTANT("links.accept_contradictions");
         // The first was judged with what the engine knew; what it says otherwise the store knows.
         if (verdict.accepted && same) {
             done({Kind::kAccepted, ""});

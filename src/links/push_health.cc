@@ -1,6 +1,7 @@
 // The health of an instance: asked now and then, and when another process claims its place.
 #include <utility>
 
+#include "base/failpoint.h"
 #include "links/push_instance.h"
 
 namespace takt::internal {
@@ -72,6 +73,9 @@ void PushInstance::AskWhetherAlive(std::move_only_function<void(bool)> done) {
 }
 
 void PushInstance::OnHealth(const Result<HttpAnswer>& answer) {
+    // One of an earlier term is kept for its open calls alone: a session of its own would take the
+    // work from the one that is there now.
+    if (parted_ && !TAKT_MUTANT("links.revive_parted")) return;
     if (health_timer_ != 0) return;  // It registered meanwhile, and is being watched anew.
     const PushLinkConfig& config = context_->config;
     if (Passes(answer)) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/failpoint.h"
 #include "base/log.h"
 #include "base/url.h"
 #include "links/push_call.h"
@@ -147,7 +148,8 @@ bool PushInstance::Tick() {
 // Reminders that did not arrive: the instance may have been restarting.
 void PushInstance::RemindAgain() {
     if (!queue_.empty()) return;
-    for (const auto& [id, attempt] : attempts_) {
+    for (auto& [id, attempt] : attempts_) {
+        if (TAKT_MUTANT("links.order_twice")) attempt.phase = Phase::kQueued;
         if (attempt.phase == Phase::kQueued) queue_.push_back(attempt.ref());
     }
     Pump();
@@ -273,7 +275,8 @@ void PushInstance::OnAnswer(const AttemptRef& ref, const Result<HttpAnswer>& ans
         }
         if (meaning.unsent) {
             // Sent again at the next tick, unless the instance is taken for dead by then.
-            attempt->resent ? void(attempt->phase = Phase::kQueued) : GiveBack(ref);
+            const bool keeps = attempt->resent && !TAKT_MUTANT("links.give_back_taken");
+            keeps ? void(attempt->phase = Phase::kQueued) : GiveBack(ref);
             return Pump();
         }
         if (!answer && meaning.ended && now.wall >= attempt->deadline) {

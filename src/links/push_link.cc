@@ -50,14 +50,14 @@ std::vector<Assign> HandOf(const Engine& engine, const WorkerId& id) {
 }  // namespace
 
 PushLink::PushLink(Runtime& runtime, PartitionReader rows, PushLinkConfig config,
-                   ServicePolicy policy, HttpSend execute, HttpSend check)
+                   ServicePolicy policy, HttpSend execute, HttpSend check, const RandomSeed& seed)
     : rows_(rows),
       context_(new PushContext{.runtime = runtime,
                                .config = std::move(config),
                                .policy = std::move(policy),
                                .execute = std::move(execute),
                                .check = std::move(check),
-                               .random = Random(NewRandomSeed())}),
+                               .random = Random(seed)}),
       callbacks_session_(NewSessionId()) {
     const PushLinkConfig& given = context_->config;
     context_->callback_bases = {given.callback_base.empty() ? given.address : given.callback_base};

@@ -64,7 +64,7 @@ class PushLink final : public Sink {
   public:
     // The runtime is the node's; both it and the store must outlive the link.
     PushLink(Runtime& runtime, PartitionReader rows, PushLinkConfig config, ServicePolicy policy,
-             HttpSend execute, HttpSend check);
+             HttpSend execute, HttpSend check, const RandomSeed& seed = NewRandomSeed());
     // REQUIRES: the node is stopped; on its thread, or after that has ended.
     ~PushLink() override;
 

@@ -3,6 +3,7 @@
 #include <boost/json/value.hpp>
 #include <utility>
 
+#include "base/failpoint.h"
 #include "base/json.h"
 #include "base/json_grammar.h"
 #include "base/utf8.h"
@@ -140,6 +141,7 @@ PushAnswer ReadFailedCall(const Error& error) {
             return Ended(Reason::kRejected, 0, "the executor could not be called: " + error.detail,
                          false);
         case ErrorCode::kUnavailable:
+            if (TAKT_MUTANT("links.refused_is_failed")) break;
             return {.instance_failed = true, .unsent = true, .trouble = error.detail};
         case ErrorCode::kExhausted:
             // Our own shortage, of descriptors for example, says nothing about the instance.

@@ -33,6 +33,10 @@ def node(name, broken, *says, sim="", **more):
     return Mutant(f"node.{name}", broken, says, sim=sim, **more)
 
 
+def links(name, broken, *says, sim="--executors", **more):
+    return Mutant(f"links.{name}", broken, says, sim=sim, **more)
+
+
 def store(name, broken, *says, test, **more):
     """A store that the conformance suite or the store's own tests have to refuse."""
     kind = name.split(".", maxsplit=1)[0]
@@ -44,6 +48,22 @@ DEATHS = f"{SPACES} --drill deaths --steps 120"
 MOVES = f"{SPACES} --drill moves --steps 120"
 
 MUTANTS = [
+    # --- HTTP executors ---------------------------------------------------------------------------
+    links("answer_callbacks_early", "a callback is answered by what is decided, not by what is stored",
+          "says other than what is stored"),
+    links("accept_contradictions", "of two callbacks that contradict each other both are accepted",
+          "says other than what is stored"),
+    links("accept_lost_failures", "a failure of the attempt before is taken for that of one that was lost",
+          "says other than what is stored", seeds=3000, sample=False),
+    links("refuse_copies", "a copy of a callback that is stored is refused", "refused that says what is stored"),
+    links("lose_results", "the result of a callback is not stored", "a result that its executor did not tell"),
+    links("lose_callbacks", "callbacks are not taken", "though it was told in time how it ended"),
+    links("refused_is_failed", "a refused connection costs a retry", "failed though nobody said so"),
+    links("order_twice", "what an executor has is ordered again and again", "ordered twice by the same leader"),
+    links("revive_parted", "an executor's link of an earlier term comes back beside the new one",
+          "taken back though its executor has it", seeds=4000, sample=False),
+    links("give_back_taken", "an order that cannot be sent again is given to others",
+          "taken back though its executor has it"),
     # --- Attempts and workers ---------------------------------------------------------------------
     engine("accept_any_attempt", "a report counts for whatever attempt is current",
            "not of its attempt", "reports of", "before it was committed", "more than it can",

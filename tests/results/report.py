@@ -87,6 +87,8 @@ def simulator(sim):
             words.append("everything fails at random")
         if one["namespaces"] > 1:
             words.append(f"{one['namespaces']} namespaces")
+        if one.get("executors"):
+            words.append("HTTP executors")
         if one["changes"]:
             words.append(f"steps of {one['changes']} change")
         kind = (", ".join(words), one["steps"])

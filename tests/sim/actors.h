@@ -14,8 +14,11 @@
 
 namespace takt::internal::sim {
 
+class ExecutorChecker;
 class SimHost;
 class SimNode;
+class SimPush;
+class SimWeb;
 class SimWorker;
 
 // One connection of a worker to a scheduler. What is sent arrives in order or, once it is cut, not
@@ -44,6 +47,9 @@ struct Cluster {
     double handler_hangs = 0;
     Micros handler_max = 3s;
     SessionId last_session = 0;
+    // Of executors, if there are some; see executors.h.
+    SimWeb* web = nullptr;
+    ExecutorChecker* executor_checker = nullptr;
 
     Partition partition() const { return config.leadership.partition; }
     // A name of this namespace's, for people who read a trace: others have the same names.
@@ -106,6 +112,7 @@ class SimHost {
 class SimNode final : public Sink {
   public:
     SimNode(Cluster& cluster, SimHost& host);
+    ~SimNode() override;
 
     void Begin();
     void Stop(Action done);
@@ -129,16 +136,23 @@ class SimNode final : public Sink {
 
     void Release(const Effects& effects) override;
     void OnRole(Role role) override;
+    std::vector<SettingPut> LeaveWord(Parting why) override;
+    void OnHandOverFailed() override;
+
+    // Its link to executors. Null if there are none, or while it does not run.
+    SimPush* push() const { return push_.get(); }
 
     std::map<SessionId, ConnectionPtr> connections;
 
   private:
     ConnectionPtr Find(SessionId session) const;
+    void AwaitCalls(Steady until, Action done);
 
     Cluster& cluster_;
     SimHost& host_;
     const std::string name_;
     Role role_ = Role::kFollower;
+    std::unique_ptr<SimPush> push_;
     std::unique_ptr<Node> node_;
 };
 

@@ -105,6 +105,7 @@ void Checker::OnCommit(const Batch& batch, Instant latest, const EngineConfig& c
     limits.OnCommit(batch, moves_, latest.wall, config);
     locks.OnCommit(batch, [this](const ExecutionId& id) { return Find(id); });
     flows.OnCommit(batch, moves_);
+    if (on_commit) on_commit(batch, moves_, config);
 }
 
 // Whether a delay is over, whatever the clocks say: those of two leaders differ, and may be set.

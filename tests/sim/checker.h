@@ -2,6 +2,7 @@
 // which the database applied it, every message that leaves a scheduler, and every run of a handler.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -44,6 +45,9 @@ class Checker {
     // Workers and handlers are well: whatever fails, an attempt that has begun is not given up.
     bool workers_are_well = false;
 
+    // Others who look at each batch, behind all of the above.
+    std::function<void(const Batch&, const std::vector<RowMove>&, const EngineConfig&)> on_commit;
+
     // --- What is observed -----------------------------------------------------------------------
     void OnCommit(const Batch& batch, Instant latest, const EngineConfig& config);
     void OnRefused(const Batch& batch, const Error& error);
@@ -68,6 +72,7 @@ class Checker {
     void CheckEnd(MemoryDatabase& database, bool quiet);
 
     const Execution* Find(const ExecutionId& id) const;
+    bool MayBeRunAgain(const ExecutionId& id) const { return redrives_.contains(id); }
     std::vector<ExecutionId> Accepted() const;
     // All that is stored, in order of ids.
     std::vector<ExecutionId> Stored() const;

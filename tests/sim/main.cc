@@ -57,12 +57,14 @@ void PrintFailure(const char* program, const SimulationOptions& options,
     for (const auto& [name, value] : kDrills) {
         if (value == options.drill && value != Drill::kNone) drill = " --drill " + name;
     }
-    std::printf("\nseed %llu FAILED: %s\nreplay: %s --seed %llu --steps %zu%s%s%s%s%s%s --trace\n",
-                static_cast<unsigned long long>(options.seed), result.failure.c_str(), program,
-                static_cast<unsigned long long>(options.seed), options.steps, changes.c_str(),
-                spaces.c_str(), drill.c_str(), options.quiet ? " --quiet" : "",
-                Numbers("--without-steps", options.steps_left_out).c_str(),
-                Numbers("--without-faults", options.faults_left_out).c_str());
+    std::printf(
+        "\nseed %llu FAILED: %s\nreplay: %s --seed %llu --steps %zu%s%s%s%s%s%s%s --trace\n",
+        static_cast<unsigned long long>(options.seed), result.failure.c_str(), program,
+        static_cast<unsigned long long>(options.seed), options.steps, changes.c_str(),
+        spaces.c_str(), drill.c_str(), options.quiet ? " --quiet" : "",
+        options.executors ? " --executors" : "",
+        Numbers("--without-steps", options.steps_left_out).c_str(),
+        Numbers("--without-faults", options.faults_left_out).c_str());
 }
 
 // Of so many, those that are not left out.
@@ -94,6 +96,7 @@ void AppendResult(const std::string& path, const SimulationOptions& options, std
     file << "{\"seeds\": " << seeds << ", \"steps\": " << options.steps
          << ", \"namespaces\": " << options.spaces << ", \"drill\": \"" << drill
          << "\", \"quiet\": " << (options.quiet ? "true" : "false")
+         << ", \"executors\": " << (options.executors ? "true" : "false")
          << ", \"changes\": " << options.changes_per_step << ", \"executions\": " << sum.executions
          << ", \"runs\": " << sum.runs << ", \"commits\": " << sum.commits
          << ", \"losses\": " << sum.losses << ", \"due_times\": " << sum.due_times
@@ -198,6 +201,8 @@ int main(int argc, char** argv) {
     app.add_option("--changes", options.changes_per_step, "Changes that one step may make");
     app.add_option("--namespaces", options.spaces, "Namespaces, of the same schedulers")
         ->check(CLI::Range(1, 255));
+    app.add_flag("--executors", options.executors, "HTTP executors do some of the work")
+        ->excludes("--namespaces");
     app.add_option("--drill", options.drill,
                    "One thing goes wrong at a time: deaths, moves, slow, stuck")
         ->transform(CLI::CheckedTransformer(kDrills));

@@ -1,10 +1,15 @@
 #include "base/failpoint.h"
 #include "sim/actors.h"
+#include "sim/sim_push.h"
 
 #include <algorithm>
 #include <utility>
 
 namespace takt::internal::sim {
+
+// A process that stops waits so long for the answers to its calls.
+constexpr Micros kCallsWait = 2s;
+constexpr Micros kCallsLook = 50ms;
 
 void Cluster::ToNode(const ConnectionPtr& connection, std::function<void(SimNode&)> deliver) {
     connection->to_node =
@@ -42,23 +47,42 @@ SimNode::SimNode(Cluster& cluster, SimHost& host)
     host.Add(*this);
 }
 
+SimNode::~SimNode() = default;
+
 void SimNode::Begin() {
     NodeConfig config = cluster_.config;
     config.leadership.node = NodeId(Text(host_.name()));
     config.commons = host_.commons_;
+    if (cluster_.web) {
+        config.leadership.address = Text("http://" + SimPush::HostOf(host_.name()));
+        push_ = std::make_unique<SimPush>(cluster_, host_.name(), *host_.runtime_, *host_.store_,
+                                          host_.process);
+    }
     node_ = std::make_unique<Node>(*host_.runtime_, *host_.store_, config,
                                    SeedOf(cluster_.world.Below(UINT64_MAX)), this,
                                    host_.presence_.get());
+    if (push_) push_->Bind(*node_);
     node_->Start();
 }
 
 void SimNode::Stop(Action done) {
-    node_->Stop(std::move(done));
+    if (!push_) return node_->Stop(std::move(done));
+    node_->Stop([this, done = std::move(done)]() mutable {
+        AwaitCalls(cluster_.world.now() + kCallsWait, std::move(done));
+    });
+}
+
+void SimNode::AwaitCalls(Steady until, Action done) {
+    if (!push_->link().keeps_calls() || cluster_.world.now() >= until) return done();
+    cluster_.world.After(kCallsLook, process(), [this, until, done = std::move(done)]() mutable {
+        AwaitCalls(until, std::move(done));
+    });
 }
 
 // REQUIRES: its process is gone.
 void SimNode::End() {
     node_.reset();
+    push_.reset();
     role_ = Role::kFollower;
     // The operating system closes what the process had open; the other side may not hear of it.
     for (const auto& [session, connection] : std::exchange(connections, {})) {
@@ -110,6 +134,7 @@ void SimNode::Lose(const ConnectionPtr& connection) {
 void SimNode::OnRole(Role role) {
     cluster_.world.Note(name_, Name(role));
     role_ = role;
+    if (push_) push_->OnRole(role);
     if (role == Role::kLeader) return;
     // Sent on their way behind all that they were told before.
     for (const auto& [session, connection] : std::exchange(connections, {})) {
@@ -152,7 +177,9 @@ void SimNode::Release(const Effects& effects) {
         });
     }
     for (const Verdict& verdict : effects.verdicts) {
-        cluster_.checker.OnVerdict(verdict.attempt, verdict.accepted);
+        const bool pushed =
+            push_ && cluster_.executor_checker->Has(TokenText(verdict.attempt.token));
+        if (!pushed) cluster_.checker.OnVerdict(verdict.attempt, verdict.accepted);
         const ConnectionPtr connection = Find(verdict.session);
         if (!connection) continue;
         cluster_.ToWorker(connection, [connection, ref = verdict.attempt](SimWorker& w) {
@@ -172,6 +199,15 @@ void SimNode::Release(const Effects& effects) {
         connections.erase(close.session);
         cluster_.Cut(connection, false, true);
     }
+    if (push_) push_->link().Release(effects);
+}
+
+std::vector<SettingPut> SimNode::LeaveWord(Parting why) {
+    return push_ ? push_->link().LeaveWord(why) : std::vector<SettingPut>();
+}
+
+void SimNode::OnHandOverFailed() {
+    if (push_) push_->link().OnHandOverFailed();
 }
 
 }  // namespace takt::internal::sim

@@ -6,6 +6,7 @@
 
 #include "base/log.h"
 #include "sim/drills.h"
+#include "sim/executors.h"
 #include "sim/sim_config.h"
 #include "sim/space.h"
 
@@ -50,6 +51,9 @@ class Simulation {
             hosts_.push_back(std::make_unique<SimHost>(world_, database_, int(i)));
         }
         for (std::size_t i = 0; i < options.spaces; ++i) MakeSpace(config, Partition(i));
+        if (options.executors) {
+            executors_ = std::make_unique<Executors>(spaces_.front()->cluster, quiet_);
+        }
     }
 
     // The actors hang in each other's events: those must find nobody alive.
@@ -69,6 +73,7 @@ class Simulation {
         for (const auto& space : spaces_) {
             for (const auto& worker : space->cluster.workers) worker->Start();
         }
+        if (executors_) executors_->Start();
         faulty_ = !quiet_;
         if (faulty_) FaultLater();
         drills_.Begin(options_.drill);
@@ -191,7 +196,7 @@ class Simulation {
         world_.After(world_.Between(100ms, 3s), nullptr, [this] {
             if (!faulty_) return;
             if (options_.faults_left_out.contains(faults_++)) return FaultLater();
-            switch (world_.Below(4)) {
+            switch (world_.Below(executors_ ? 6 : 4)) {
                 case 0:
                     NodeFault(AnyHost());
                     break;
@@ -203,8 +208,13 @@ class Simulation {
                 case 2:
                     StoreFault();
                     break;
-                default:
+                case 3:
                     LinkFault(AnySpace());
+                    break;
+                default:
+                    executors_->Fault([this](Micros from, Micros to, std::function<void()> undo) {
+                        Later(from, to, std::move(undo));
+                    });
                     break;
             }
             FaultLater();
@@ -303,6 +313,7 @@ class Simulation {
             host->Start();
         }
         for (const auto& space : spaces_) HealSpace(*space);
+        if (executors_) executors_->Heal();
     }
 
     void HealSpace(Space& space) {
@@ -340,7 +351,8 @@ class Simulation {
         const auto over = [](const auto& space) {
             return space->checker.AllFinished() && space->pending() == 0;
         };
-        while (!failed() && !std::ranges::all_of(spaces_, over)) {
+        while (!failed() &&
+               (!std::ranges::all_of(spaces_, over) || (executors_ && executors_->pending() > 0))) {
             RunFor(100ms);
             RestartStopped();
             if (world_.now() - healed <= bound) continue;
@@ -369,7 +381,8 @@ class Simulation {
     Drills::Hosts hosts_;
     Drills::Spaces spaces_;
     Drills drills_;
-    std::string failure_;  // Of the drill.
+    std::unique_ptr<Executors> executors_;  // If there are any.
+    std::string failure_;                   // Of the drill.
     bool faulty_ = false;
     bool hours_ = false;  // Clocks may be wrong by hours.
     std::size_t steps_done_ = 0;
