@@ -86,7 +86,8 @@ TEST(Keys, ARecordIsReadBackFromItsKey) {
     const std::string text("a/b\0c", 5);
     const std::string name = keys.Record(7, static_cast<RecordKind>(12), text);
     EXPECT_LT(keys.Record(7, RecordKind::kRun, "z"), name);
-    const auto parsed = Keys::ParseRecord(name.substr(keys.Records(7).begin.size()));
+    const auto parsed =
+        Keys::ParseRecord(std::string_view(name).substr(keys.Records(7).begin.size()));
     ASSERT_TRUE(parsed);
     EXPECT_EQ(static_cast<int>(parsed->first), 12);
     EXPECT_EQ(parsed->second, text);
