@@ -102,6 +102,8 @@ TEST(ShellTaskHandlerTest, SecretsOfTheWorkerAreNotInTheEnvironmentOfItsProcesse
 // attempt may be tried again, and no process is left behind.
 TEST(ShellTaskHandlerTest, WithoutADescriptorToSpareTheAttemptFailsAndMayBeRetried) {
     const auto shell = Shell();
+    // A sanitizer needs descriptors of its own when it meets a class for the first time.
+    ASSERT_TRUE(Attempt(R"({"argv": ["true"]})").Run(*shell).success());
     rlimit before{};
     ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
     const int lowest = dup(STDIN_FILENO);
