@@ -60,6 +60,12 @@ class FakeDoor {
 
 class PushHandOverTest : public ::testing::Test {
   protected:
+    // An answer goes to the loop of its server: none may be held when the executor ends.
+    void TearDown() override {
+        const std::scoped_lock lock(mutex);
+        over = true;
+        held.clear();
+    }
     std::unique_ptr<PushStack> Start(const std::string& name) {
         EngineConfig engine;
         engine.worker_lease = Duration(300);
@@ -75,7 +81,7 @@ class PushHandOverTest : public ::testing::Test {
     }
     void TakeReply(const Order&, HttpReply reply) {
         const std::scoped_lock lock(mutex);
-        held.push_back(std::move(reply));
+        if (!over) held.push_back(std::move(reply));
     }
     void AnswerHeld(int status, const std::string& body) {
         const std::scoped_lock lock(mutex);
@@ -86,6 +92,7 @@ class PushHandOverTest : public ::testing::Test {
     const std::shared_ptr<MemoryDatabase> database = std::make_shared<MemoryDatabase>();
     std::mutex mutex;
     std::vector<HttpReply> held;
+    bool over = false;
     FakeExecutor executor;
     FakeDoor door;
     std::unique_ptr<PushStack> first = Start("node-1");

@@ -171,8 +171,8 @@ class PushStack {
         const std::string& name = "node-1", EngineConfig engine = {},
         ServicePolicy policy = AllowLoopback(), int shortages_first = 0)
         : shortages(shortages_first),
-          store_(std::move(database)),
           runtime_(io_.loop),
+          store_(std::move(database)),
           client_(std::move(*HttpClient::Create(io_.loop, {}))),
           link_(runtime_, {store_, kDefaultPartition}, WithBase(std::move(config)),
                 std::move(policy), Send(), Send()),
@@ -360,8 +360,8 @@ class PushStack {
     }
 
     LoopThread io_;
+    AsioRuntime runtime_;  // Before the store, which posts its answers to it until it ends.
     MemoryStore store_;
-    AsioRuntime runtime_;
     std::unique_ptr<HttpClient> client_;
     PushLink link_;
 

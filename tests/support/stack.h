@@ -49,8 +49,8 @@ struct TaskWish {
 class Stack {
   public:
     explicit Stack(StackOptions options = {})
-        : store_(options.database),
-          runtime_(io_.loop),
+        : runtime_(io_.loop),
+          store_(options.database),
           link_(runtime_, WithNode(options, store_)),
           watcher(link_) {
         NodeConfig config;
@@ -171,8 +171,8 @@ class Stack {
     // Not the stack's alone: a session may outlive it.
     const std::shared_ptr<EndedSessions> ended_ = std::make_shared<EndedSessions>();
     LoopThread io_;
+    AsioRuntime runtime_;  // Before the store, which posts its answers to it until it ends.
     MemoryStore store_;
-    AsioRuntime runtime_;
     StreamLink link_;
 
   public:
