@@ -69,6 +69,8 @@ class TestRealm {
         gone.get_future().wait();
         // Only timers of those who look now and then are left.
         loop_.Stop();
+        // The store posts its answers to the runtime, which ends here.
+        scheduler_.AwaitStore();
     }
 
     Node& node() { return *node_; }

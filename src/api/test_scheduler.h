@@ -153,6 +153,13 @@ class TestScheduler {
         boost::asio::post(http_loop_.io(), std::move(work));
     }
 
+    // Until the store has answered all that it was asked so far.
+    void AwaitStore() {
+        std::promise<void> answered;
+        boost::asio::post(store_loop_.io(), [&] { answered.set_value(); });
+        answered.get_future().wait();
+    }
+
     Answered Send(HttpMethod method, std::string_view target, std::string body = {},
                   HttpHeaderList headers = {}) {
         HttpCall call{.method = method,
