@@ -51,6 +51,8 @@ Result<std::unique_ptr<PlayedScheduler>> PlayedScheduler::Listen(const std::stri
 PlayedScheduler::~PlayedScheduler() {
     loop_.stop();
     if (thread_.joinable()) thread_.join();
+    // Callbacks of a socket hold its session: one that was not closed would keep both for ever.
+    for (const auto& session : sessions_) session->socket.reset();
     sessions_.clear();
     for (auto& server : servers_) server.reset();
 }
