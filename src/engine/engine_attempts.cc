@@ -99,7 +99,7 @@ void Engine::WaitAgain() {
         if (live->waits != Waits::kNothing) {
             at = StartBy(live->row).value_or(moved);
             if (live->timed_here) at = std::min(at, moved);
-        } else if (live->timed_here && WaitOf(live->row)) {
+        } else if (live->timed_here && (WaitOf(live->row) || !NeedsClock(live->row))) {
             at = moved;
         }
         due_.Set(*live, at, live->row.serial);
@@ -209,7 +209,7 @@ void Engine::GiveTo(Live& live, Slot& slot) {
     --live.lane->queue->waiting;
     ++live.lane->queue->working;
     SpendPaceOf(*live.lane->queue);
-    trials_.Note(live.row, now_.steady);
+    trials_.Note(live.row, live.lane->crew().members().size(), now_.steady);
     holds_.TakePermit(live);
     kept_doubtful_ = kept_doubtful_ || live.has_permit;
     MoveTo(live, Status::kScheduled);

@@ -9,6 +9,12 @@
 #include "engine/engine.h"
 
 namespace takt::internal {
+namespace {
+
+// Writes nothing, but of very many a step may not put off all.
+constexpr std::size_t kPutOffBytes = 64;
+
+}  // namespace
 
 void Engine::RestoreRecord(const RecordPut& record) {
     if (record.kind == RecordKind::kLock) locks_.RestoreHolding(record.key, record.value);
@@ -22,6 +28,7 @@ bool Engine::MayBegin(Live& live) {
     if (at <= now_.steady) return HasLocks(live);
     LeaveList(live);
     locks_.Leave(live);
+    draft_.Spend(kPutOffBytes);
     live.timed_here = true;
     const Time until = now_.wall + std::chrono::ceil<Duration>(at - now_.steady);
     due_.Set(live, std::min(until, StartBy(live.row).value_or(until)), live.row.serial);

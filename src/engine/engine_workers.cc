@@ -121,7 +121,7 @@ void Engine::ReconcileHand(Slot& slot, const std::vector<AttemptRef>& holding, b
     for (const AttemptRef& attempt : holding) {
         Live* live = FindCurrent(attempt);
         if (live && live->slot == &slot && !TAKT_MUTANT("engine.refuse_hands")) {
-            live->doubtful = false;
+            live->doubtful = live->spared = false;
             // Its result, if it has one, follows at once: it is no longer away, and not yet late.
             const Steady later = now_.steady + config_.timeout_grace;
             if (was_away && overdue_.TimeOf(*live) < later) {

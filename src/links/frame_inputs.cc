@@ -152,11 +152,14 @@ class Reader {
             if (data.error().code != ErrorCode::kExhausted) {
                 return Malformed("results.data_zstd is " + data.error().detail);
             }
-            // The work was done, but its result cannot be kept; doing it again would not mend that.
-            report.success = false;
-            report.retryable = false;
-            outcome->reason = Reason::kHandlerFailed;
-            outcome->message = data.error().detail;
+            // The work was done, but its result cannot be kept; doing it again would not mend that. What
+            // failed stays what it was, without its data.
+            if (report.success) {
+                report.success = false;
+                report.retryable = false;
+                outcome->reason = Reason::kHandlerFailed;
+                outcome->message = data.error().detail;
+            }
         } else {
             outcome->data = *data;
         }
@@ -196,7 +199,8 @@ class Reader {
         if (checked) return Text(data);
         // An object that became a string would be misread by everybody who gets it. A number alone
         // may well be the output of a program.
-        const bool structured = data.front() == '{' || data.front() == '[';
+        const auto first = data.find_first_not_of(" \t\r\n");
+        const bool structured = first != data.npos && (data[first] == '{' || data[first] == '[');
         if (structured && ParseByGrammar(data, limits)) {
             return Fail(ErrorCode::kExhausted,
                         "the result cannot be kept: " + checked.error().detail);

@@ -177,15 +177,15 @@ PushAnswer ReadOtherStatus(const json::object& object, std::string_view word) {
     return answer;
 }
 
-// Of an answer that cannot be kept. If it has ended, a callback is not to be waited for, nor would
+// Of an answer that cannot be kept: not that it goes on. If it has ended, a callback is not to be waited for, nor would
 // another call mend it.
 bool SaysAnEnd(std::string_view body) {
     const auto value = ParseByGrammar(body, {.bytes_max = kReportBytesMax});
     if (!value || !value->is_object()) return false;
     const json::value* name = value->get_object().if_contains("status");
-    const auto status =
-        name && name->is_string() ? ParseServiceStatus(name->get_string()) : std::nullopt;
-    return status && *status != ServiceStatus::kGoesOn;
+    if (!name || !name->is_string()) return false;
+    const auto status = ParseServiceStatus(name->get_string());
+    return !status || *status != ServiceStatus::kGoesOn;
 }
 
 PushAnswer ReadOk(const std::string& body) {

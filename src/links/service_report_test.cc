@@ -65,6 +65,8 @@ TEST(ServiceReport, AnAnswerThatIsJsonButCannotBeKeptIsAFailureThatIsSeen) {
     EXPECT_FALSE(answer.ended->success);
     EXPECT_FALSE(answer.ended->retryable);
     EXPECT_THAT(answer.ended->outcome->message.str(), testing::HasSubstr("beyond 64 bits"));
+    const std::string unclear = R"({"status":"done","n":12345678901234567890123})";
+    EXPECT_TRUE(ReadPushAnswer(HttpAnswer{.status = 200, .body = unclear}).ended);
     // It goes on, or says nothing of itself: a callback will tell.
     for (const char* other : {R"({"status":"accepted","n":12345678901234567890123})",
                               R"({"order":12345678901234567890123})"}) {

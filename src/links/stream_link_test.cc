@@ -191,7 +191,8 @@ TEST_F(StreamLinkTest, AResultThatIsJsonButCannotBeKeptFailsForGood) {
         worker->Next();
         return stack_->Read(id);
     };
-    for (const char* data : {R"({"n": 12345678901234567890123})", R"(["a\ud800b"])"}) {
+    for (const char* data :
+         {R"({"n": 12345678901234567890123})", "\n[12345678901234567890123]", R"(["a\ud800b"])"}) {
         const Execution row = answer(data);
         EXPECT_EQ(row.status, Status::kFailed) << data;
         EXPECT_THAT(row.outcome->message.str(), HasSubstr("the result cannot be kept: ")) << data;
@@ -202,6 +203,20 @@ TEST_F(StreamLinkTest, AResultThatIsJsonButCannotBeKeptFailsForGood) {
         EXPECT_EQ(row.status, Status::kSuccess) << data;
         EXPECT_EQ(row.outcome->data, '"' + std::string(data) + '"');
     }
+}
+
+TEST_F(StreamLinkTest, AFailureWhoseDataCannotBeKeptIsRetriedAllTheSame) {
+    auto worker = Attached(RawWorker::Hello("w-1"));
+    const ExecutionId id = stack_->Submit({.retries_max = 3});
+    WorkerFrame result = ResultOf(worker->Next().assigns(0).attempt());
+    result.mutable_results(0)->set_success(false);
+    result.mutable_results(0)->set_message("the bank is down");
+    result.mutable_results(0)->set_data(R"({"n": 12345678901234567890123})");
+    worker->Send(result);
+    worker->Next();
+    const Execution row = stack_->Read(id);
+    EXPECT_EQ(row.status, Status::kRetrying);
+    EXPECT_EQ(row.outcome->message.str(), "the bank is down");
 }
 
 TEST_F(StreamLinkTest, LogLinesAndProgressArrive) {

@@ -225,7 +225,8 @@ void WorkerCore::OnWelcome(const worker::v1::Welcome& welcome) {
     if (capacity_set_ != 0) OnCapacity(0);
     heartbeat_ = Duration(std::max(1u, welcome.heartbeat_ms()));
     if (options_.heartbeat > Duration(0)) heartbeat_ = std::min(heartbeat_, options_.heartbeat);
-    lease_ = options_.lease > Duration(0) ? options_.lease : Duration(welcome.lease_ms());
+    lease_said_ = Duration(welcome.lease_ms());
+    lease_ = options_.lease > Duration(0) ? options_.lease : lease_said_;
     ExtendLease(hello_at_);
     // Frames of the session before may not have arrived.
     started_due_.clear();
@@ -288,7 +289,7 @@ void WorkerCore::OnRefused(const worker::v1::Refused& refused) {
 // The lease counts from what the scheduler has heard; a beat's own `sent_at_ms` tells when that was,
 // which no other frame does.
 void WorkerCore::ExtendLease(Steady heard) {
-    *lease_end_ = (heard + lease_).time_since_epoch().count();
+    *lease_end_ = (heard + lease_said_).time_since_epoch().count();
 }
 
 void WorkerCore::Beat() {

@@ -170,7 +170,8 @@ class WorkerCore {
     std::uint64_t term_seen_ = 0;  // The id of the last Welcome's.
     std::uint64_t space_id_ = 0;   // Of the namespace whose epochs these are.
     Duration heartbeat_{10'000};
-    Duration lease_{30'000};
+    Duration lease_{30'000};       // A scheduler that is silent for longer is left.
+    Duration lease_said_{30'000};  // The scheduler's own: after that it takes the worker for dead.
     Steady heard_at_{};
     Steady hello_at_{};
     Steady beat_at_{};  // When the next heartbeat is due.

@@ -215,7 +215,6 @@ class PythonWorkerTest(ClusterTest):
         self.assertEqual((done.status, done.result, done.raw["losses"]), ("success", "whole", 0))
         until(lambda: not self.worker_row("py-stop").get("connected"), "it has left")
 
-    # Whoever does not end within the drain timeout is given to others at once, as nobody's failure.
     # The loop of the handlers was blocked until the lease was over: what waited for it has been given to others.
     def test_nothing_is_begun_after_the_lease(self):
         self.serve()
@@ -255,6 +254,7 @@ class PythonWorkerTest(ClusterTest):
             thread.join(20)
         self.assertFalse(thread.is_alive())
 
+    # Whoever does not end within the drain timeout is given to others at once, as nobody's failure.
     def test_what_does_not_end_in_time_is_handed_back(self):
         self.serve()
         client = self.client()

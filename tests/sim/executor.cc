@@ -71,7 +71,7 @@ void SimExecutor::Crash() {
 void SimExecutor::Freeze(Micros time) {
     if (!up_) return;
     Note("is frozen for ms", "", std::uint64_t(time.count() / 1000));
-    process_->frozen_until = cluster_.world.now() + time;
+    process_->frozen_until = std::max(process_->frozen_until, cluster_.world.now() + time);
     // It is silent until then.
     cluster_.world.After(time, nullptr, [this] { checker_.OnDoubted(name_); });
     checker_.OnDoubted(name_);

@@ -127,7 +127,7 @@ void LeadNode::Stop() {
 
 void LeadNode::Freeze(Micros time) {
     database_.world.Note(name_, "is frozen for ms", "", std::uint64_t(time.count() / 1000));
-    process_->frozen_until = database_.world.now() + time;
+    process_->frozen_until = std::max(process_->frozen_until, database_.world.now() + time);
 }
 
 bool LeadNode::Trusts(Partition partition) const {

@@ -62,7 +62,7 @@ void PolicyChecker::OnCommit(const Batch& batch, const std::vector<RowMove>& mov
             IsRecordOfMissed(row) ? CheckMissed(row, batch) : CheckFire(row, batch, config);
             CheckSkipped(row, moves);
         }
-        CheckLoss(move, batch);
+        CheckLoss(move, config);
         CheckTimeout(move, batch, config);
         if (nothing_fails && HasBegun(move)) CheckRoom(move);
     }
@@ -227,18 +227,15 @@ void PolicyChecker::CheckRetry(const Execution& row, Time decided,
     }
 }
 
-void PolicyChecker::CheckLoss(const RowMove& move, const Batch& batch) {
+void PolicyChecker::CheckLoss(const RowMove& move, const EngineConfig& config) {
     const Execution& row = move.after;
+    const bool suspect = row.losses > 0 && row.losses + 1 >= config.losses_max;
+    if (suspect && IsWorking(row.status)) had_suspects_.insert(row.worker);
     const PastAttempt* past = LastPast(row);
     if (!move.before.task || !IsWorking(move.before.status) || !past) return;
     if (past->end != AttemptEnd::kLost || past->attempt != move.before.attempt) return;
-    // Another one may have been blamed for that worker: it had lost all but one that it may lose.
-    const auto blamed = [&](const Change& change) {
-        const auto* other = std::get_if<ExecutionChange>(&change);
-        return other && other->row.worker == move.before.worker && other->row.outcome &&
-               other->row.outcome->reason == Reason::kWorkerLost;
-    };
-    if (row.losses <= move.before.losses && std::ranges::none_of(batch.changes, blamed)) {
+    // A suspect that it had may be blamed instead, in this batch or in one of those that follow.
+    if (row.losses <= move.before.losses && !had_suspects_.contains(move.before.worker)) {
         fail_(NameRun(row) + " lost its worker, and that is not counted");
     }
 }

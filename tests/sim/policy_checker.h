@@ -77,7 +77,7 @@ class PolicyChecker {
     void CheckSkipped(const Execution& row, const std::vector<RowMove>& moves);
     void CheckBacklogs(const std::vector<RowMove>& moves);
     void CheckRetry(const Execution& row, Time decided, const EngineConfig& config) const;
-    void CheckLoss(const RowMove& move, const Batch& batch);
+    void CheckLoss(const RowMove& move, const EngineConfig& config);
     void CheckTimeout(const RowMove& move, const Batch& batch, const EngineConfig& config);
     void CheckDrains(const Batch& batch, const std::vector<RowMove>& moves);
     void CheckRoom(const RowMove& move);
@@ -90,7 +90,8 @@ class PolicyChecker {
     const Complain fail_;
     Time clock_latest_{};  // That any leader ever saw.
     std::map<ExecutionId, RowMove> live_;
-    std::map<Key, Sent> sent_;  // And not ended by their handlers.
+    std::set<WorkerId> had_suspects_;  // Workers that ever had one.
+    std::map<Key, Sent> sent_;         // And not ended by their handlers.
     std::map<std::string, KnownWorker> workers_;
     std::map<TaskId, CaughtUp> caught_up_;
     std::map<std::pair<TaskId, std::uint64_t>, Jitter> jitters_;  // By the task's version.

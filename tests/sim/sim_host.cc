@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <utility>
 
 #include "sim/actors.h"
@@ -68,7 +69,7 @@ void SimHost::StopInOrder() {
 void SimHost::Freeze(Micros time) {
     if (!running()) return;
     world_.Note(name_, "is frozen for ms", "", std::uint64_t(time.count() / 1000));
-    process->frozen_until = world_.now() + time;
+    process->frozen_until = std::max(process->frozen_until, world_.now() + time);
 }
 
 bool SimHost::well() const {

@@ -1,5 +1,6 @@
 // A worker as docs/worker_protocol.md asks for it: it keeps a result until there is a verdict on
 // it, and comes back with all that it holds.
+#include <algorithm>
 #include <utility>
 
 #include "sim/actors.h"
@@ -51,7 +52,7 @@ void SimWorker::SayGoodbye() {
 void SimWorker::Freeze(Micros time) {
     if (!up_) return;
     Note("is frozen for ms", "", std::uint64_t(time.count() / 1000));
-    process_->frozen_until = cluster_.world.now() + time;
+    process_->frozen_until = std::max(process_->frozen_until, cluster_.world.now() + time);
 }
 
 // --- The connection -----------------------------------------------------------------------------

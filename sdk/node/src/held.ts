@@ -63,7 +63,7 @@ function notKept(data: string): string {
   if (!/\d{19}|\\ud[89a-f]/.test(data)) return why;
   const halfPair = /\p{Surrogate}/u;
   JSON.parse(data, (key, value) => {
-    if (Number.isInteger(value) && Math.abs(value) < 1e21 && (value >= 2 ** 64 || value < -(2 ** 63))) {
+    if (Number.isInteger(value) && Math.abs(value) < 1e21 && (value >= 2 ** 64 || value <= -(2 ** 63))) {
       why = "an integer is beyond 64 bits; write it as a string";
     } else if (halfPair.test(key) || (typeof value === "string" && halfPair.test(value))) {
       why = "a text in it has half of a surrogate pair";

@@ -14,6 +14,7 @@ from ._load import cpu_load, memory_load
 from ._options import Options
 from ._outbox import Outbox
 from ._servers import Servers, pause_before
+from ._stopping import Stopping
 from ._trust import Trust
 from ._websocket import WebSocket, WebSocketError
 from ._zstd import UNPACK
@@ -25,11 +26,10 @@ GOOD_SESSION = 5.0  # One that lasted this long: the next try need not wait for 
 MOVES_MAX = 3  # In a row: schedulers that point at each other.
 CONNECT_TIMEOUT = 5.0
 WELCOME_TIMEOUT = 10.0
-CLOSE_TIMEOUT = 2.0
 FINAL_REFUSALS = frozenset({"protocol", "invalid_hello", "not_yours", "wrong_namespace", "replaced"})
 
 
-class Core:
+class Core(Stopping):
     """Everything on its loop, but for `news`, `finish`, `may_begin`, `set_capacity` and `stop`, which any
     thread may call."""
 
@@ -186,8 +186,8 @@ class Core:
         options = self.options
         self._capacity_said = options.capacity
         if self._hello_at >= self._lease_until:
-            # What did not begin has been given to others; named here, it could begin before the cancel comes.
-            for one in [one for one in self.held.values() if one.withdraw()]:
+            # All that did not begin has been given to others; named here, it could begin before the cancel comes.
+            for one in [one for one in self.held.values() if one.running and one.withdraw()]:
                 self._forget(one)
         return {"protocol": 1, "worker_id": options.id, "instance": self.instance, "name": options.name,
                 "types": options.types, "queues": options.queues, "labels": options.labels,
@@ -365,51 +365,6 @@ class Core:
         if self._outbox:
             started, self._started = self._started, []
             self._outbox.flush(self.held.values(), started)
-
-    # --- Stopping ------------------------------------------------------------------------------
-
-    def _on_stop(self) -> None:
-        self._hurry = self.draining
-        self.draining = True
-        self._tell("draining", "")
-        self._say_beat()
-        assert self._wake
-        self._wake.set()
-
-    def _check_stop(self) -> None:
-        if self._wake and self.draining:
-            self._wake.set()
-
-    async def _stop_in_order(self) -> None:
-        assert self._wake
-        await self._wake.wait()
-        await self._until_empty(self.options.drain_timeout, hurried=True)
-        for one in list(self.held.values()):
-            self._request_stop(one, "shutdown")
-        await self._until_empty(self.options.stop_grace + 1, hurried=False)
-        if self._outbox and self._socket:
-            self._flush()
-            self._leaving = True
-            self._outbox.say({"bye": {"reason": "the worker stops"}})
-            # The scheduler closes; what it does not hear is found out by its lease.
-            try:
-                async with asyncio.timeout(CLOSE_TIMEOUT):
-                    while self._socket:
-                        self._wake.clear()
-                        await self._wake.wait()
-            except TimeoutError:
-                pass
-
-    async def _until_empty(self, patience: float, *, hurried: bool) -> None:
-        """Until nothing is in hand any more, at most so long; a second stop ends it, too."""
-        assert self._wake
-        try:
-            async with asyncio.timeout(patience):
-                while self.held and not (hurried and self._hurry):
-                    self._wake.clear()
-                    await self._wake.wait()
-        except TimeoutError:
-            pass
 
     def _tell(self, event: str, detail: str) -> None:
         if self.options.on_event:
