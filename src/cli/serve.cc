@@ -110,10 +110,14 @@ Result<void> TryWorker(const ServeOptions& options, const Config& config) {
 }
 
 // The next step for somebody whose start would fail.
-std::string AdviceFor(const Server::Tried& tried) {
+std::string AdviceFor(const Server::Tried& tried, const Config& config) {
     const bool conflict = tried.result.error().code == ErrorCode::kConflict;
     if (tried.part == "store" && conflict && tried.result.error().field.empty()) {
         return "fine if the scheduler that runs now has it: it is not opened twice";
+    }
+    if (tried.part == "store" && config.store.url.starts_with("file:") &&
+        tried.result.error().code == ErrorCode::kUnavailable) {
+        return "takt serve would wait for that";
     }
     if (tried.part == "store") {
         return tried.result.error().code == ErrorCode::kUnavailable
@@ -206,8 +210,8 @@ int CheckServe(const ServeOptions& options) {
             (tried.part == "address" && error.code == ErrorCode::kUnavailable) ||
             tried.part == "node id" ||
             (tried.part == "store" && error.code == ErrorCode::kConflict && error.field.empty());
-        taken ? checkup.Warn(tried.part, error.detail, AdviceFor(tried))
-              : checkup.Bad(tried.part, error.detail, AdviceFor(tried));
+        taken ? checkup.Warn(tried.part, error.detail, AdviceFor(tried, *config))
+              : checkup.Bad(tried.part, error.detail, AdviceFor(tried, *config));
     }
     return checkup.Print(false);
 }

@@ -102,12 +102,14 @@ struct Scheme {
 // A server that is there answers within moments; one that does not is waited for while Takt serves.
 constexpr Duration kFirstPatience{1'000};
 
-// For backends whose server may be away, or not answer.
+// For backends whose server may be away, or not answer, and for a disk without room.
 Opened Patiently(const Scheme& scheme, std::string_view url, const StoreOptions& options) {
     // A server that may be away has a URL of hosts.
     const Result<UrlParts> parts = SplitUrl(url);
-    const std::string name =
-        parts ? std::string(parts->scheme) + " " + std::string(parts->hosts) : "the store";
+    const Result<EmbeddedOptions> file = ParseEmbeddedUrl(url);
+    const std::string name = file    ? "embedded " + file->directory
+                             : parts ? std::string(parts->scheme) + " " + std::string(parts->hosts)
+                                     : "the store";
     auto store = std::make_unique<PatientStore>(
         name, [open = scheme.open, url = std::string(url), options] { return open(url, options); },
         options.wait_interval);
@@ -153,6 +155,10 @@ Opened OpenStore(std::string_view url, const StoreOptions& options) {
     if (!scheme) return std::unexpected(scheme.error());
     if (options.wait && (*scheme)->remote) return Patiently(**scheme, url, options);
     Opened opened = (*scheme)->open(url, options);
+    // Of what is on this machine the disk may be full; the rest of its faults need an operator.
+    if (options.wait && !opened && opened.error().code == ErrorCode::kUnavailable) {
+        return Patiently(**scheme, url, options);
+    }
     if (options.wait) return opened;
     return opened ? OnlyIfItAnswers(std::move(*opened)) : std::move(opened);
 }

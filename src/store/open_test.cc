@@ -3,6 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <sys/resource.h>
+
+#include <csignal>
+
 #include "store/embedded/temporary_directory.h"
 #include "store/wait.h"
 
@@ -53,6 +57,51 @@ TEST(OpenStoreTest, AStoreThatIsAwayIsOpenedIfItMayBeWaitedFor) {
         ASSERT_FALSE(refused) << url;
         EXPECT_EQ(refused.error().code, ErrorCode::kUnavailable) << url;
     }
+}
+
+// How large a file of this process may become; what it is told then is what a quota says.
+class FileLimit {
+  public:
+    explicit FileLimit(rlim_t bytes) {
+        std::signal(SIGXFSZ, SIG_IGN);
+        getrlimit(RLIMIT_FSIZE, &before_);
+        Set({.rlim_cur = bytes, .rlim_max = before_.rlim_max});
+    }
+    ~FileLimit() { Set(before_); }
+    FileLimit(const FileLimit&) = delete;
+    FileLimit& operator=(const FileLimit&) = delete;
+
+  private:
+    static void Set(const rlimit& limit) { setrlimit(RLIMIT_FSIZE, &limit); }
+    rlimit before_{};
+};
+
+// The disk got full while the scheduler was down. It serves, says why nobody leads, and goes on.
+TEST(OpenStoreTest, ADirectoryWithoutRoomIsWaitedFor) {
+    const TemporaryDirectory directory;
+    const std::string url = "file:" + directory.path();
+    ASSERT_TRUE(OpenStore(url));
+    const auto ask = [](Store& store) {
+        return AskStore<std::vector<LeaderRow>>([&](auto done) { store.Leaders(std::move(done)); });
+    };
+    std::unique_ptr<Store> waits;
+    {
+        const FileLimit full(16 << 10);  // Less than SQLite's shared memory takes.
+        const auto refused = OpenStore(url);
+        auto store = OpenStore(url, {.wait = true, .wait_interval = Duration(5)});
+        ASSERT_FALSE(refused);
+        EXPECT_EQ(refused.error().code, ErrorCode::kUnavailable) << refused.error().detail;
+        ASSERT_TRUE(store) << store.error().detail;
+        waits = std::move(*store);
+        const auto leaders = ask(*waits);
+        ASSERT_FALSE(leaders);
+        EXPECT_EQ(leaders.error().code, ErrorCode::kUnavailable);
+        EXPECT_THAT(leaders.error().detail, testing::HasSubstr("is full; free some space"));
+        EXPECT_EQ(waits->Describe(), "embedded " + directory.path());
+    }
+    while (!ask(*waits)) {
+    }
+    EXPECT_EQ(waits->Describe(), "embedded " + directory.path());
 }
 
 }  // namespace

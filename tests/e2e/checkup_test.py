@@ -3,13 +3,16 @@ import datetime
 import http.server
 import json
 import pathlib
+import resource
 import signal
 import socket
 import subprocess
 import threading
 import unittest
+import urllib.error
+import urllib.request
 
-from harness import QUICK, TaktTest, until
+from harness import QUICK, Process, TaktTest, until
 
 
 class LateScheduler(http.server.BaseHTTPRequestHandler):
@@ -175,6 +178,44 @@ class Checkups(TaktTest):
         self.assertEqual(ended.returncode, 0, ended.stdout)
         self.assertRegex(ended.stdout, r"warn +store .*another process")
         self.assertRegex(ended.stdout, r"warn +address")
+
+    def without_room(self, *arguments):
+        """A process whose files may not grow, which is what a full disk is to it, until it gets room."""
+        def limit():
+            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+            # Less than SQLite's shared memory takes.
+            resource.setrlimit(resource.RLIMIT_FSIZE, (16 << 10, resource.RLIM_INFINITY))
+
+        name = f"{len(self.processes)}-{arguments[0]}"
+        self.processes.append(Process(self.folder, name, arguments, preexec_fn=limit))
+        return self.processes[-1]
+
+    def test_a_full_disk_is_told_as_one_and_waited_for(self):
+        first = self.serve(*QUICK)
+        self.takt("submit", "echo", "--id", "kept")
+        first.signal(signal.SIGTERM)
+        first.wait()
+        serve = ["serve", "--store", self.store_url, "--listen", "127.0.0.1:0"]
+        for arguments in (["store", "check", self.store_url], ["store", "repair", self.store_url, "--yes"],
+                          [*serve, "--check"], [*serve, "--set", "store.wait=false"]):
+            told = self.without_room(*arguments)
+            self.assertNotEqual(told.wait(), 0, arguments)
+            self.assertIn("is full; free some space", told.text(), arguments)
+            self.assertNotIn("is damaged", told.text(), arguments)
+            self.assertNotIn("move it away", told.text(), arguments)
+        waits = self.without_room(*serve, *QUICK)
+        self.url = self.address_of(waits)
+        with self.assertRaises(urllib.error.HTTPError) as unready:
+            urllib.request.urlopen(self.url + "/readyz", timeout=10)
+        self.assertIn("is full; free some space", unready.exception.read().decode())
+        status = self.run_takt("status")
+        self.assertIn("is full; free some space", status.stdout + status.stderr)
+        self.assertIn("is full; free some space", waits.text())
+        resource.prlimit(waits.process.pid, resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+        until(self.is_ready, "the scheduler goes on by itself")
+        # Who may ask is read anew within moments.
+        kept = until(lambda: self.run_takt("get", "kept", "--json").stdout, "what was stored is there")
+        self.assertEqual(json.loads(kept)["status"], "pending")
 
 
 if __name__ == "__main__":

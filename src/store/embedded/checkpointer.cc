@@ -1,9 +1,9 @@
 #include "store/embedded/checkpointer.h"
 
-#include <cerrno>
 #include <utility>
 
 #include "base/check.h"
+#include "store/embedded/full_disk.h"
 
 namespace takt::internal::embedded {
 namespace {
@@ -25,8 +25,7 @@ bool IsNoRoom(const Connection& connection, const SqliteError& error) {
     // The shared-memory file cannot grow on a full disk either.
     if (error.code() == SQLITE_FULL || error.extended_code() == SQLITE_IOERR_SHMSIZE) return true;
     if (error.extended_code() != SQLITE_IOERR_WRITE) return false;
-    const int cause = WriteErrno(connection.get());
-    return cause == ENOSPC || cause == EDQUOT || cause == EFBIG;
+    return IsNoRoomErrno(WriteErrno(connection.get()));
 }
 
 Checkpointed MakeCheckpoint(Connection& connection, int mode) {

@@ -12,6 +12,8 @@
 #include <fstream>
 
 #include "base/failpoint.h"
+#include "base/number.h"
+#include "store/embedded/full_disk.h"
 #include "store/embedded/private_files.h"
 #include "store/embedded/schema.h"
 
@@ -41,6 +43,17 @@ std::unexpected<Error> Broken(const std::string& path, std::string_view what) {
                             path, what, fs::path(path).parent_path().string()));
 }
 
+// A disk that does not do what it should says nothing of the file, which may be whole: nobody is to
+// move that away.
+std::unexpected<Error> Failing(const std::string& path, std::string_view what) {
+    return Fail(ErrorCode::kInvalid,
+                fmt::format("{} cannot be used ({}); nothing was changed. That is no damage of its "
+                            "content yet: look at the disk and the system's log, and start again. "
+                            "If the disk has lost parts of it, restore it from a backup, or repair "
+                            "it with takt store repair file:{}",
+                            path, what, fs::path(path).parent_path().string()));
+}
+
 std::uint64_t SizeOrZero(const std::string& path) {
     std::error_code error;
     const std::uintmax_t size = fs::file_size(path, error);
@@ -63,8 +76,10 @@ Result<void> Create(const EmbeddedOptions& options, const std::string& path) {
         connection.QueryText("PRAGMA journal_mode = WAL");
     }
     if (std::rename(draft.c_str(), path.c_str()) != 0) {
-        return Fail(ErrorCode::kInvalid,
-                    fmt::format("cannot create {}: {}", path, std::strerror(errno)));
+        const int error = errno;
+        return std::unexpected(
+            UnlessFullDisk(error, options.directory,
+                           fmt::format("cannot create {}: {}", path, std::strerror(error))));
     }
     return SyncDirectory(options.directory);
 }
@@ -114,6 +129,16 @@ Result<void> CheckTops(Connection& connection, const std::string& path, std::uin
     return {};
 }
 
+// Whether a line of SQLite's check tells of a page that the disk did not give.
+bool IsUnread(std::string_view line) {
+    constexpr std::string_view kCode = "error code=";
+    const std::size_t at = line.find(kCode);
+    if (at == std::string_view::npos) return false;
+    const std::string_view rest = line.substr(at + kCode.size());
+    const auto code = ParseNumber<int>(rest.substr(0, rest.find_first_not_of("0123456789")));
+    return code && (*code & 0xff) == SQLITE_IOERR;
+}
+
 Result<void> CheckContent(Connection& connection, const std::string& path,
                           std::uint64_t full_check_bytes_max) {
     if (connection.QueryInt("PRAGMA application_id") != kApplicationId) {
@@ -132,8 +157,8 @@ Result<void> CheckContent(Connection& connection, const std::string& path,
     std::string found = connection.QueryText("PRAGMA quick_check(1)");
     // Its first line names the file in SQLite's way.
     if (found.starts_with("***")) found.erase(0, found.find('\n') + 1);
-    if (found != "ok") return Broken(path, "is damaged (" + found + ")");
-    return {};
+    if (found == "ok") return {};
+    return IsUnread(found) ? Failing(path, found) : Broken(path, "is damaged (" + found + ")");
 }
 
 Result<void> CheckAndMigrate(const EmbeddedOptions& options, const std::string& path) {
@@ -147,14 +172,7 @@ Result<void> CheckAndMigrate(const EmbeddedOptions& options, const std::string& 
         }
         return Migrate(connection, path, Migrations());
     } catch (const SqliteError& error) {
-        if (error.code() == SQLITE_READONLY || error.code() == SQLITE_CANTOPEN ||
-            error.code() == SQLITE_PERM || error.code() == SQLITE_FULL) {
-            return Fail(ErrorCode::kInvalid,
-                        fmt::format("cannot write {}: {}; give this user the right to, free space "
-                                    "on its disk, or choose another --store",
-                                    path, error.what()));
-        }
-        return Broken(path, fmt::format("cannot be read ({})", error.what()));
+        return std::unexpected(WhyUnusable(options, error));
     }
 }
 
@@ -185,6 +203,32 @@ std::string DatabasePath(const EmbeddedOptions& options) {
     return options.directory + "/takt.db";
 }
 
+Error WhyUnusable(const EmbeddedOptions& options, const SqliteError& error) {
+    const std::string path = DatabasePath(options);
+    if (MeansFullDisk(error, options.directory)) return FullDisk(options.directory);
+    switch (error.code()) {
+        case SQLITE_READONLY:
+        case SQLITE_CANTOPEN:
+        case SQLITE_PERM:
+            return {ErrorCode::kInvalid,
+                    fmt::format("cannot write {}: {}; give this user the right to, or choose "
+                                "another --store",
+                                path, error.what()),
+                    {}};
+        case SQLITE_BUSY:
+        case SQLITE_LOCKED:
+            return {ErrorCode::kUnavailable,
+                    fmt::format("another program has locked {} ({}); end it", path, error.what()),
+                    {}};
+        case SQLITE_CORRUPT:
+        case SQLITE_NOTADB:
+        case SQLITE_ERROR:  // A list of tables that cannot be true.
+            return Broken(path, fmt::format("cannot be read ({})", error.what())).error();
+        default:
+            return Failing(path, error.what()).error();
+    }
+}
+
 Result<void> PrepareDatabase(const EmbeddedOptions& options) {
     const std::string path = DatabasePath(options);
     std::error_code error;
@@ -195,10 +239,11 @@ Result<void> PrepareDatabase(const EmbeddedOptions& options) {
     try {
         return Create(options, path);
     } catch (const SqliteError& sqlite) {
-        return Fail(ErrorCode::kInvalid,
-                    fmt::format("cannot create {}: {}; make room on its disk or choose another "
-                                "--store",
-                                path, sqlite.what()));
+        if (MeansFullDisk(sqlite, options.directory)) {
+            return std::unexpected(FullDisk(options.directory));
+        }
+        return Fail(ErrorCode::kInvalid, fmt::format("cannot create {}: {}; choose another --store",
+                                                     path, sqlite.what()));
     }
 }
 

@@ -17,8 +17,13 @@ std::string DatabasePath(const EmbeddedOptions& options);
 // Makes what was created and renamed in a directory outlive a power cut.
 Result<void> SyncDirectory(const std::string& directory);
 
-// Creates the file if there is none, checks it if there is, and brings its tables up to date.
-// kInvalid, with a sentence for the operator, if that cannot be.
+// Why the file could not be opened, for the operator. kUnavailable if nobody has to do anything to it:
+// the disk is full, or another program has locked it. Else kInvalid; that it can be moved away is said
+// of a damaged file alone.
+Error WhyUnusable(const EmbeddedOptions& options, const SqliteError& error);
+
+// Creates the file if there is none, checks it if there is, and brings its tables up to date. Errors as
+// WhyUnusable, and kInvalid if it is not one of ours.
 Result<void> PrepareDatabase(const EmbeddedOptions& options);
 
 // A connection set up for the one writer, or for a reader. Throws SqliteError.

@@ -9,6 +9,8 @@
 #include <functional>
 
 #include "store/conformance/suite.h"
+#include "store/embedded/fault_vfs.h"
+#include "store/embedded/salvage.h"
 #include "store/embedded/schema.h"
 #include "store/embedded/store.h"
 #include "store/embedded/temporary_directory.h"
@@ -147,6 +149,69 @@ TEST(DatabaseFileTest, AHalfMadeDraftIsMadeAnew) {
 
     EXPECT_TRUE(OpenEmbedded({.directory = directory.path()}));
     EXPECT_FALSE(fs::exists(directory.path() + "/takt.db.new"));
+}
+
+// A store whose scheduler was killed, on a disk that fails: who opens it has its log to write.
+class FailingDiskTest : public testing::Test {
+  protected:
+    void SetUp() override {
+        const TemporaryDirectory running;
+        Fill(running.path());
+        const auto store = OpenEmbedded({.directory = running.path()});
+        ASSERT_TRUE(TakeLead(**store, {.node = {.node = NodeId("b")}}));
+        for (const char* file : {"/takt.db", "/takt.db-wal"}) {
+            fs::copy_file(running.path() + file, directory_.path() + file);
+        }
+    }
+    void TearDown() override {
+        vfs_write_code = 0;
+        vfs_unreadable_at = -1;
+    }
+    EmbeddedOptions Options() const { return {.directory = directory_.path(), .vfs = FaultVfs()}; }
+
+    const TemporaryDirectory directory_;
+};
+
+TEST_F(FailingDiskTest, AFullOneIsToldAsFull) {
+    vfs_write_code = SQLITE_FULL;
+    const auto full = OpenEmbedded(Options());
+
+    ASSERT_FALSE(full);
+    EXPECT_EQ(full.error().code, ErrorCode::kUnavailable) << full.error().detail;
+    EXPECT_THAT(full.error().detail, HasSubstr("is full; free some space"));
+    vfs_write_code = 0;
+    EXPECT_TRUE(OpenEmbedded(Options()));
+}
+
+// The advice to start empty is for files that are beyond help, not for a loose cable.
+TEST_F(FailingDiskTest, NobodyIsAdvisedToMoveAWholeFileAway) {
+    vfs_write_code = SQLITE_IOERR_WRITE;
+    const auto unwritten = OpenEmbedded(Options());
+    vfs_write_code = 0;
+    vfs_unreadable_at = 8192 * 3;
+    const auto unread = OpenEmbedded(Options());
+    vfs_unreadable_at = 0;
+    const auto first_page = OpenEmbedded(Options());
+    vfs_unreadable_at = -1;
+
+    for (const auto* store : {&unwritten, &unread, &first_page}) {
+        ASSERT_FALSE(*store);
+        EXPECT_EQ(store->error().code, ErrorCode::kInvalid);
+        EXPECT_THAT(store->error().detail, HasSubstr("look at the disk"));
+        EXPECT_THAT(store->error().detail, testing::Not(HasSubstr("move it away")));
+    }
+    EXPECT_TRUE(OpenEmbedded(Options()));
+}
+
+// Another program has the file; the store itself is well.
+TEST_F(FailingDiskTest, AFileThatIsLockedIsNotDamaged) {
+    Connection other(directory_.path() + "/takt.db", SQLITE_OPEN_READWRITE, "");
+    other.Run("PRAGMA locking_mode = EXCLUSIVE");
+    other.Run("BEGIN IMMEDIATE");
+    const auto damage = DamageOfEmbedded({.directory = directory_.path()});
+
+    ASSERT_FALSE(damage);
+    EXPECT_THAT(damage.error().detail, HasSubstr("locked"));
 }
 
 // The tables as version 1 had them. Frozen: this is what is on people's disks.

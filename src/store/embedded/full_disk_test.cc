@@ -10,10 +10,13 @@
 
 #include <csignal>
 #include <cstdio>
+#include <filesystem>
+#include <fstream>
 #include <functional>
 #include <string>
 
 #include "store/conformance/suite.h"
+#include "store/embedded/salvage.h"
 #include "store/embedded/store.h"
 #include "store/embedded/temporary_directory.h"
 #include "store/lead.h"
@@ -21,6 +24,7 @@
 namespace takt::internal::embedded {
 namespace {
 
+namespace fs = std::filesystem;
 using conformance::Await;
 using conformance::RowMaker;
 
@@ -126,9 +130,9 @@ class Story {
 };
 
 // In a process of its own, that has no other threads when it begins.
-int InAChild(const std::string& directory, const Disk& disk) {
+int InAChild(const std::function<int()>& story) {
     const pid_t child = fork();
-    if (child == 0) _exit(Story(directory, disk).Run());
+    if (child == 0) _exit(story());
     int status = 0;
     if (child < 0 || waitpid(child, &status, 0) != child || !WIFEXITED(status)) return kFailed;
     return WEXITSTATUS(status);
@@ -148,20 +152,124 @@ TEST(FullDiskTest, AFileThatMayNotGrowRefusesCommitsUntilItMay) {
     const Disk disk{.shrink = [] { return LimitFiles(4 << 20); },
                     .grow = [] { return LimitFiles(RLIM_INFINITY); }};
 
-    EXPECT_EQ(InAChild(directory.path(), disk), kPassed);
+    EXPECT_EQ(InAChild([&] { return Story(directory.path(), disk).Run(); }), kPassed);
+}
+
+// A small file system of this process's own; false if that is not permitted.
+bool MountSmall(const char* path) {
+    // Root needs only its own table of mounts; others need a name space of users, too.
+    if (unshare(CLONE_NEWNS) != 0 && unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0) return false;
+    mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr);
+    return mount("tmpfs", path, "tmpfs", 0, "size=4m") == 0;
 }
 
 TEST(FullDiskTest, AFullFileSystemRefusesCommitsUntilThereIsSpace) {
     const TemporaryDirectory directory;
     const char* path = directory.path().c_str();
-    const auto shrink = [path] {
-        // Root needs only its own table of mounts; others need a name space of users, too.
-        if (unshare(CLONE_NEWNS) != 0 && unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0) return false;
-        mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr);
-        return mount("tmpfs", path, "tmpfs", 0, "size=4m") == 0;
-    };
-    const auto grow = [path] { return mount("tmpfs", path, "tmpfs", MS_REMOUNT, "size=64m") == 0; };
-    const int result = InAChild(directory.path(), {.shrink = shrink, .grow = grow});
+    const Disk disk{
+        .shrink = [path] { return MountSmall(path); },
+        .grow = [path] { return mount("tmpfs", path, "tmpfs", MS_REMOUNT, "size=64m") == 0; }};
+    const int result = InAChild([&] { return Story(directory.path(), disk).Run(); });
+    if (result == kNotPermitted) GTEST_SKIP() << "mounting is not permitted here";
+
+    EXPECT_EQ(result, kPassed);
+}
+
+// Somebody else's file takes the disk while no scheduler runs. All that looks at the store says so, and
+// nobody is told that it is damaged.
+class FullStart {
+  public:
+    explicit FullStart(std::string disk) : disk_(std::move(disk)) {}
+
+    int Run() {
+        if (!MountSmall(disk_.c_str())) return kNotPermitted;
+        for (const char* store : {"/closed", "/killed", "/none"})
+            fs::create_directory(disk_ + store);
+        if (!MakeStores()) return Complain("cannot make the stores");
+        int full = 0;
+        for (std::uint64_t left = 0; left <= 32; ++left) {
+            for (const char* store : {"/closed", "/killed", "/none"}) {
+                if (!Leave(left * kPage)) return Complain("the disk cannot be filled");
+                if (!Look(disk_ + store, full)) return kFailed;
+            }
+        }
+        if (full < 12) return Complain("the disk was hardly ever full");
+        fs::remove(disk_ + "/filler");
+        for (const char* store : {"/closed", "/killed"}) {
+            const auto opened = OpenEmbedded({.directory = disk_ + store});
+            if (!opened) return Complain("with room again " + opened.error().detail);
+            const auto rows = Await<std::vector<SettingPut>>([&](auto done) {
+                (*opened)->ListSettings(kDefaultPartition, "", std::move(done));
+            });
+            if (!rows || rows->size() != 1) return Complain("what was stored is gone");
+        }
+        return kPassed;
+    }
+
+  private:
+    static constexpr std::uint64_t kPage = 4096;
+
+    static int Complain(const std::string& what) {
+        std::fprintf(stderr, "%s\n", what.c_str());
+        return kFailed;
+    }
+
+    // One that was closed in order, and one whose scheduler was killed: its log is left.
+    bool MakeStores() {
+        auto store = OpenEmbedded({.directory = disk_ + "/closed"});
+        const auto term = TakeLead(**store, {.node = {.node = NodeId("node")}});
+        const auto batch =
+            std::make_shared<const Batch>(Batch{*term, 1, 0, {SettingPut{"a", "1"}}});
+        const auto done = Await<void>([&](auto done) { (*store)->Commit(batch, std::move(done)); });
+        for (const char* file : {"/takt.db", "/takt.db-wal"}) {
+            fs::copy_file(disk_ + "/closed" + file, disk_ + "/killed" + file);
+        }
+        return bool(done);
+    }
+
+    // Fills the disk until so many bytes are left.
+    bool Leave(std::uint64_t bytes) {
+        fs::remove(disk_ + "/filler");
+        std::ofstream filler(disk_ + "/filler", std::ios::binary);
+        const std::string page(kPage, 'x');
+        while (filler && fs::space(disk_).available > bytes) {
+            filler.write(page.data(), std::streamsize(page.size())).flush();
+        }
+        return fs::space(disk_).available == bytes;
+    }
+
+    // Each of them succeeds, or names the full disk.
+    bool Look(const std::string& directory, int& full) {
+        if (fs::exists(directory + "/takt.db")) {
+            const auto damage = DamageOfEmbedded({.directory = directory});
+            if (damage && !damage->empty()) {
+                return Complain("damaged? " + damage->front()), false;
+            }
+            if (!damage && !IsFull("check", damage.error())) return false;
+            const auto salvaged = SalvageEmbedded({.directory = directory});
+            if (!salvaged && !IsFull("repair", salvaged.error())) return false;
+            if (salvaged) fs::remove(salvaged->kept);
+            if (salvaged) fs::remove(salvaged->kept + "-wal");
+        }
+        const auto store = OpenEmbedded({.directory = directory});
+        if (!store) ++full;
+        return store || IsFull("open", store.error());
+    }
+
+    static bool IsFull(const char* who, const Error& error) {
+        if (error.code == ErrorCode::kUnavailable &&
+            error.detail.find("is full; free some space") != std::string::npos) {
+            return true;
+        }
+        return Complain(std::string(who) + " says " + error.detail), false;
+    }
+
+    const std::string disk_;
+};
+
+TEST(FullDiskTest, AStartOnAFullFileSystemSaysSo) {
+    const TemporaryDirectory directory;
+    const int result = InAChild([&] { return FullStart(directory.path()).Run(); });
     if (result == kNotPermitted) GTEST_SKIP() << "mounting is not permitted here";
 
     EXPECT_EQ(result, kPassed);

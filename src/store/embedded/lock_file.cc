@@ -9,6 +9,8 @@
 #include <cstring>
 #include <utility>
 
+#include "store/embedded/full_disk.h"
+
 namespace takt::internal::embedded {
 
 LockFile::~LockFile() {
@@ -26,10 +28,12 @@ Result<LockFile> LockFile::Take(const std::string& directory) {
     const std::string path = directory + "/lock";
     LockFile lock(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
     if (lock.file_ < 0) {
-        return Fail(ErrorCode::kInvalid,
-                    fmt::format("cannot write in {}: {}; give this user the right to, or choose "
-                                "another --store",
-                                directory, std::strerror(errno)));
+        const int error = errno;
+        return std::unexpected(UnlessFullDisk(
+            error, directory,
+            fmt::format("cannot write in {}: {}; give this user the right to, or choose another "
+                        "--store",
+                        directory, std::strerror(error))));
     }
     // Of the open file, not of the process: two stores in one process exclude each other too.
     struct flock all{};
@@ -46,8 +50,9 @@ Result<LockFile> LockFile::Take(const std::string& directory) {
     const std::string pid = std::to_string(getpid());
     if (ftruncate(lock.file_, 0) != 0 ||
         pwrite(lock.file_, pid.data(), pid.size(), 0) != static_cast<ssize_t>(pid.size())) {
-        return Fail(ErrorCode::kInvalid,
-                    fmt::format("cannot write {}: {}", path, std::strerror(errno)));
+        const int error = errno;
+        return std::unexpected(UnlessFullDisk(
+            error, directory, fmt::format("cannot write {}: {}", path, std::strerror(error))));
     }
     return lock;
 }

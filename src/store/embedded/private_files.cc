@@ -12,6 +12,7 @@
 #include <filesystem>
 
 #include "base/log.h"
+#include "store/embedded/full_disk.h"
 
 namespace takt::internal::embedded {
 namespace {
@@ -25,9 +26,11 @@ constexpr unsigned kFileMode = S_IRUSR | S_IWUSR;
 constexpr std::array<std::string_view, 5> kFiles = {"takt.db", "takt.db-wal", "takt.db-shm",
                                                     "takt.db.new", "lock"};
 
-std::unexpected<Error> CannotMake(const std::string& path, const std::string& why) {
-    return Fail(ErrorCode::kInvalid,
-                fmt::format("cannot make the directory {}: {}; choose another --store", path, why));
+std::unexpected<Error> CannotMake(const std::string& path, int error) {
+    return std::unexpected(
+        UnlessFullDisk(error, path,
+                       fmt::format("cannot make the directory {}: {}; choose another --store", path,
+                                   std::strerror(error))));
 }
 
 // Whether nothing but our files is in there, so that nobody else has a reason to look inside.
@@ -66,13 +69,13 @@ Result<void> MakePrivate(const std::string& directory) {
     const fs::path last = path.has_filename() ? path : path.parent_path();
     // Directories above are not ours alone, and get the rights that the umask leaves.
     if (last.has_parent_path()) fs::create_directories(last.parent_path(), error);
-    if (error) return CannotMake(directory, error.message());
+    if (error) return CannotMake(directory, error.value());
     if (mkdir(last.c_str(), kDirectoryMode) != 0 && errno != EEXIST) {
-        return CannotMake(directory, std::strerror(errno));
+        return CannotMake(directory, errno);
     }
     struct stat found{};
-    if (stat(last.c_str(), &found) != 0) return CannotMake(directory, std::strerror(errno));
-    if (!S_ISDIR(found.st_mode)) return CannotMake(directory, std::strerror(ENOTDIR));
+    if (stat(last.c_str(), &found) != 0) return CannotMake(directory, errno);
+    if (!S_ISDIR(found.st_mode)) return CannotMake(directory, ENOTDIR);
     for (const std::string_view file : kFiles) {
         Tighten(directory + "/" + std::string(file));
     }
@@ -91,10 +94,11 @@ Result<void> MakePrivate(const std::string& directory) {
 Result<void> MakePrivateFile(const std::string& path) {
     const int file = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, kFileMode);
     if (file < 0) {
-        return Fail(ErrorCode::kInvalid,
-                    fmt::format("cannot create {}: {}; make room on its disk or choose another "
-                                "--store",
-                                path, std::strerror(errno)));
+        const int error = errno;
+        return std::unexpected(
+            UnlessFullDisk(error, fs::path(path).parent_path().string(),
+                           fmt::format("cannot create {}: {}; choose another --store", path,
+                                       std::strerror(error))));
     }
     close(file);
     return {};

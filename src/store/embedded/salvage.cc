@@ -11,6 +11,7 @@
 #include <set>
 
 #include "store/embedded/database_file.h"
+#include "store/embedded/full_disk.h"
 #include "store/embedded/lock_file.h"
 #include "store/embedded/page_file.h"
 #include "store/embedded/private_files.h"
@@ -49,7 +50,7 @@ FileSchema ReadSchema(Connection& connection) {
             parts.push_back({std::string(rows.row().Bytes(1)), std::string(rows.row().Bytes(2))});
         }
     } catch (const SqliteError& error) {
-        if (!IsDamage(error) || schema.tables.empty()) throw;
+        if (!error.is_damage() || schema.tables.empty()) throw;
         schema.cut = true;
     }
     return schema;
@@ -149,12 +150,12 @@ bool CopyWithLog(const EmbeddedOptions& options, const std::string& copy) {
     Connection to(copy, SQLITE_OPEN_READWRITE, options.vfs);
     to.Run("PRAGMA synchronous = OFF");
     sqlite3_backup* pages = sqlite3_backup_init(to.get(), "main", from.get(), "main");
-    if (!pages) throw SqliteError(sqlite3_errcode(to.get()), sqlite3_errmsg(to.get()));
+    if (!pages) throw SqliteError(to.get());
     const int stepped = sqlite3_backup_step(pages, -1);
     sqlite3_backup_finish(pages);
     if (stepped == SQLITE_DONE) return true;
     const SqliteError error(stepped, sqlite3_errstr(stepped));
-    if (!IsDamage(error)) throw error;
+    if (!error.is_damage()) throw error;
     return false;
 }
 
@@ -272,6 +273,9 @@ Result<std::vector<std::string>> DamageOfEmbedded(const EmbeddedOptions& options
             }
         }
     } catch (const SqliteError& error) {
+        // A file without room, or locked, may be whole. A list of tables that cannot be true is none.
+        const bool damage = error.is_damage() || error.code() == SQLITE_ERROR;
+        if (!damage) return std::unexpected(WhyUnusable(options, error));
         lines.emplace_back(error.what());
     }
     // Said by SQLite in many words, or none. By now the log is in the file, if that takes it.
@@ -300,7 +304,10 @@ Result<Salvaged> SalvageEmbedded(const EmbeddedOptions& options) {
     try {
         salvaged = WriteDraft(options, draft);
     } catch (const SqliteError& error) {
+        // Asked as long as the draft is there, which may be all that fills it.
+        const bool full = MeansFullDisk(error, options.directory);
         fs::remove(draft, ignored);
+        if (full) return std::unexpected(FullDisk(options.directory));
         return Fail(ErrorCode::kInvalid,
                     fmt::format("{} cannot be made anew ({}); nothing was changed. Restore it from "
                                 "a backup",

@@ -38,14 +38,15 @@ struct Salvaged {
 };
 
 // The faults of the file, in SQLite's words, one to a line; nothing if it is whole. All of it is
-// read. kConflict while another process uses the directory.
+// read. kConflict while another process uses the directory; kUnavailable if nothing can be said
+// because its disk is full.
 Result<std::vector<std::string>> DamageOfEmbedded(const EmbeddedOptions& options);
 
 // Makes the file anew, with all indexes, and with the owner and rights of the old one, which stays
 // beside it under another name. Rows are read by the trees of their tables and, where these are
 // broken, from each page that is still there, as its log has it. kConflict while another process uses
-// the directory; kInvalid, and nothing is changed, if not even the names of its first tables can be
-// read.
+// the directory. Nothing is changed, with kUnavailable, if its disk is full, and with kInvalid if not
+// even the names of its first tables can be read.
 Result<Salvaged> SalvageEmbedded(const EmbeddedOptions& options);
 
 }  // namespace takt::internal

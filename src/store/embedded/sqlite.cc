@@ -2,19 +2,27 @@
 
 namespace takt::internal::embedded {
 
+SqliteError::SqliteError(sqlite3* database)
+    : code_(sqlite3_extended_errcode(database)),
+      system_errno_(sqlite3_system_errno(database)),
+      message_(sqlite3_errmsg(database)) {}
+
+bool SqliteError::is_damage() const {
+    return code() == SQLITE_CORRUPT || code() == SQLITE_NOTADB || code_ == SQLITE_IOERR_READ ||
+           code_ == SQLITE_IOERR_SHORT_READ || code_ == SQLITE_IOERR_CORRUPTFS ||
+           code_ == SQLITE_IOERR_DATA;
+}
+
 Statement::Statement(sqlite3* database, std::string_view sql) {
     sqlite3_stmt* statement = nullptr;
     const int code = sqlite3_prepare_v3(database, sql.data(), static_cast<int>(sql.size()),
                                         SQLITE_PREPARE_PERSISTENT, &statement, nullptr);
-    if (code != SQLITE_OK) {
-        throw SqliteError(sqlite3_extended_errcode(database), sqlite3_errmsg(database));
-    }
+    if (code != SQLITE_OK) throw SqliteError(database);
     statement_.reset(statement);
 }
 
 void Statement::Throw() const {
-    sqlite3* database = sqlite3_db_handle(statement_.get());
-    throw SqliteError(sqlite3_extended_errcode(database), sqlite3_errmsg(database));
+    throw SqliteError(sqlite3_db_handle(statement_.get()));
 }
 
 void Statement::Int(std::int64_t value) {
@@ -71,15 +79,14 @@ Connection::Connection(const std::string& path, int flags, const std::string& vf
                                      vfs.empty() ? nullptr : vfs.c_str());
     database_.reset(database);
     if (code != SQLITE_OK) {
-        throw SqliteError(code, database ? sqlite3_errmsg(database) : "out of memory");
+        throw database ? SqliteError(database) : SqliteError(code, "out of memory");
     }
     sqlite3_extended_result_codes(database, 1);
 }
 
 void Connection::Run(const std::string& sql) {
     if (sqlite3_exec(database_.get(), sql.c_str(), nullptr, nullptr, nullptr) != SQLITE_OK) {
-        throw SqliteError(sqlite3_extended_errcode(database_.get()),
-                          sqlite3_errmsg(database_.get()));
+        throw SqliteError(database_.get());
     }
 }
 

@@ -18,8 +18,15 @@ namespace takt::internal::embedded {
 class SqliteError : public std::exception {
   public:
     SqliteError(int code, std::string message) : code_(code), message_(std::move(message)) {}
+    // The last one of a connection.
+    explicit SqliteError(sqlite3* database);
     int code() const { return code_ & 0xff; }
     int extended_code() const { return code_; }
+    // Of the operating system, if it had a part in it and SQLite remembers it; else 0.
+    int system_errno() const { return system_errno_; }
+    // Whether a page is damaged, gone, or cannot be read from its disk. Other I/O errors say nothing of
+    // what is stored.
+    bool is_damage() const;
     // Whether a table that a statement names is not there.
     bool no_such_table() const {
         return code() == SQLITE_ERROR && message_.starts_with("no such table");
@@ -28,6 +35,7 @@ class SqliteError : public std::exception {
 
   private:
     int code_;
+    int system_errno_ = 0;
     std::string message_;
 };
 

@@ -161,9 +161,7 @@ Result<std::unique_ptr<Store>> OpenEmbedded(const EmbeddedOptions& options) {
     try {
         return std::make_unique<embedded::EmbeddedStore>(options, std::move(*lock));
     } catch (const embedded::SqliteError& sqlite) {
-        return Fail(
-            ErrorCode::kInvalid,
-            fmt::format("cannot open {}: {}", embedded::DatabasePath(options), sqlite.what()));
+        return std::unexpected(embedded::WhyUnusable(options, sqlite));
     }
 }
 

@@ -15,9 +15,10 @@
 
 namespace takt::internal {
 
-// kConflict while another process uses the directory; kInvalid, with a sentence for the operator,
-// if the directory or what is in it cannot be used. An existing file is never replaced by an empty
-// one. The directory and its files belong to their user alone afterwards, or the log warns.
+// kConflict while another process uses the directory; kUnavailable if its disk is full, or another
+// program has locked the file; kInvalid, with a sentence for the operator, if the directory or what is
+// in it cannot be used. An existing file is never replaced by an empty one. The directory and its files
+// belong to their user alone afterwards, or the log warns.
 Result<std::unique_ptr<Store>> OpenEmbedded(const EmbeddedOptions& options);
 
 // The state of this moment, also while another process uses the directory. `scratch` is a directory

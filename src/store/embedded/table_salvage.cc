@@ -32,11 +32,6 @@ std::string PutSql(Connection& to, const std::string& table, int columns) {
 
 }  // namespace
 
-bool IsDamage(const SqliteError& error) {
-    return error.code() == SQLITE_CORRUPT || error.code() == SQLITE_NOTADB ||
-           error.code() == SQLITE_IOERR;
-}
-
 RowPut::RowPut(Connection& to, const std::string& table, int columns)
     : to_(to),
       fits_(columns <= ColumnsOf(to, table)),
@@ -71,7 +66,7 @@ std::optional<Statement> TableSalvage::Ask(const std::string& sql) const {
     try {
         return from_.Prepare(sql);
     } catch (const SqliteError& error) {
-        if (!IsDamage(error) && error.code() != SQLITE_ERROR) throw;
+        if (!error.is_damage() && error.code() != SQLITE_ERROR) throw;
         return std::nullopt;
     }
 }
@@ -80,7 +75,7 @@ TableSalvage::Seen TableSalvage::StepTo(Statement& rows) {
     try {
         return rows.Step() ? Seen::kRow : Seen::kEnd;
     } catch (const SqliteError& error) {
-        if (!IsDamage(error)) throw;
+        if (!error.is_damage()) throw;
         return Seen::kDamage;
     }
 }

@@ -10,9 +10,6 @@
 
 namespace takt::internal::embedded {
 
-// Whether an error is that of a page which is damaged, gone, or cannot be read from its disk.
-bool IsDamage(const SqliteError& error);
-
 // Puts a row as it is into a table of the new file; one that contradicts another, or itself, is
 // left out. A row of an older version may have fewer columns: the others have their defaults.
 class RowPut {
