@@ -57,11 +57,12 @@ Writer::Writer(Connections connections, int checkpoint_frames, std::string direc
       applier_(connection_),
       begin_(connection_.Prepare("BEGIN IMMEDIATE")),
       commit_(connection_.Prepare("COMMIT")),
+      room_news_(directory_),
       checkpoint_frames_(checkpoint_frames) {
     sqlite3_wal_hook(
         connection_.get(),
         [](void* writer, sqlite3*, const char*, int frames) {
-            static_cast<Writer*>(writer)->frames_ = frames;
+            static_cast<Writer*>(writer)->NoteWritten(frames);
             return SQLITE_OK;
         },
         this);
@@ -332,8 +333,14 @@ void Writer::Rollback() {
     sqlite3_exec(connection_.get(), "ROLLBACK", nullptr, nullptr, nullptr);
 }
 
+void Writer::NoteWritten(int frames) {
+    frames_ = frames;
+    room_news_.NoteWritten(SteadyClock::now());
+}
+
 Error Writer::Judge(const SqliteError& error, bool committing) {
     if (IsNoRoom(connection_, error)) {
+        room_news_.NoteFull(SteadyClock::now());
         return {ErrorCode::kUnavailable,
                 fmt::format("the disk of {} is full; free some space there, Takt goes on by itself",
                             directory_),

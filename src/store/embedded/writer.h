@@ -16,6 +16,7 @@
 #include "store/company.h"
 #include "store/embedded/applier.h"
 #include "store/embedded/checkpointer.h"
+#include "store/embedded/room_news.h"
 #include "store/embedded/sqlite.h"
 #include "store/operation_queue.h"
 #include "store/store.h"
@@ -75,6 +76,8 @@ class Writer {
     void CheckpointHere(int mode);
     void NoteCheckpoint(const Checkpointed& outcome);
     void Rollback();
+    // SQLite calls it when a commit stands in the log, which then has so many frames.
+    void NoteWritten(int frames);
     // The meaning of a failure for the caller.
     Error Judge(const SqliteError& error, bool committing);
     // After a failure that leaves the file in doubt nothing is written any more.
@@ -86,6 +89,7 @@ class Writer {
     Applier applier_;
     Statement begin_, commit_;
     std::optional<Error> broken_;
+    RoomNews room_news_;
     const int checkpoint_frames_;
     int frames_ = 0;           // In the log, as of the last commit.
     int frames_saved_ = 0;     // Of these, in the database.
