@@ -8,6 +8,12 @@
 #include "cli/output.h"
 
 namespace takt::internal::cli {
+namespace {
+
+// Room for a few reasons of a queue in one line.
+constexpr std::size_t kSaidMax = 600;
+
+}  // namespace
 
 void Checkup::Add(const char* status, std::string& what, std::string& said, std::string next) {
     lines_.push_back({status, std::move(what), std::move(said), std::move(next)});
@@ -35,7 +41,7 @@ int Checkup::Print(bool as_json) const {
         const Colour colour = line.status == "ok"     ? Colour::kGreen
                               : line.status == "warn" ? Colour::kYellow
                                                       : Colour::kRed;
-        table.Add({Cell(line.status, colour), line.what, Clean(line.said, 300)});
+        table.Add({Cell(line.status, colour), line.what, Clean(line.said, kSaidMax)});
         if (!line.next.empty()) table.Add({"", "", Cell("→ " + Clean(line.next, 300))});
     }
     table.Print();

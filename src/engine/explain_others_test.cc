@@ -139,6 +139,19 @@ TEST_F(ExplainOthersTest, AQueueSaysWhatItsExecutionsWaitFor) {
     EXPECT_EQ(QueueNamed("later").code, "queue_not_ready");
 }
 
+// An operator who mends one of them must not find the next the day after.
+TEST_F(ExplainOthersTest, AQueueNamesAllThatNobodyServes) {
+    At(0s, Join({.id = "a", .types = {Text("mail")}}));
+    At(0s, Once({.id = "x", .type = "pay"}));
+    At(0s, Once({.id = "y", .type = "mail", .labels = {{"zone", "moon"}}}));
+    EXPECT_EQ(QueueNamed("default").code, "queue_unserved");
+    EXPECT_THAT(QueueNamed("default").sentence,
+                testing::AllOf(HasSubstr("'pay' has no worker"), HasSubstr("'mail' has no worker"),
+                               HasSubstr("zone=moon")));
+    for (const char* type : {"b", "c", "d"}) At(0s, Once({.id = type, .type = type}));
+    EXPECT_THAT(QueueNamed("default").sentence, testing::EndsWith("; and 2 more"));
+}
+
 TEST_F(ExplainOthersTest, AQueueAtItsRateSaysSo) {
     At(0s, Join({.id = "a", .capacity = 10}));
     At(0s, Limit("default", {.rate = {1, 1h}}));

@@ -1,6 +1,7 @@
 // Why a recurring task does not run, and why what waits in a queue does not start.
 #include <algorithm>
 #include <string>
+#include <vector>
 
 #include "engine/engine.h"
 #include "engine/explain.h"
@@ -47,6 +48,29 @@ std::optional<Explanation> ExplainSilence(const Recurring& recurring) {
                            {{"run", run.str()}, {"delay", delay}}};
     }
     return Explanation{"task_over", "no due time is left: its end has passed"};
+}
+
+// As many as anybody mends at once.
+constexpr std::size_t kUnservedMax = 3;
+
+// All of them, for they need a person, who would find the next only when the first is mended.
+// REQUIRES: there is one.
+Explanation ExplainUnservedLanes(const std::vector<const Lane*>& lanes,
+                                 const std::map<Text, std::unique_ptr<Slot>, std::less<>>& workers,
+                                 std::uint64_t waiting) {
+    std::string sentence;
+    for (std::size_t i = 0; i < std::min(lanes.size(), kUnservedMax); ++i) {
+        sentence += (i == 0 ? "what waits for type " : "; what waits for type ") +
+                    Quoted(lanes[i]->type) +
+                    " has no worker: " + ExplainUnserved(*lanes[i], workers).sentence;
+    }
+    if (lanes.size() > kUnservedMax) {
+        sentence += "; and " + std::to_string(lanes.size() - kUnservedMax) + " more";
+    }
+    return Explanation{
+        "queue_unserved",
+        std::move(sentence),
+        {{"type", lanes.front()->type.str()}, {"others", lanes.size() - 1}, {"waiting", waiting}}};
 }
 
 }  // namespace
@@ -97,18 +121,17 @@ std::optional<Explanation> Engine::ExplainQueue(const Text& name) const {
                            {{"limit", queue.limits.working_max}, {"waiting", queue.waiting}}};
     }
     // Lanes in which something is ready: those without workers first, they need a person.
-    const Lane* unserved = nullptr;
+    std::vector<const Lane*> unserved;
     const Lane* served = nullptr;
     for (const Lane* lane : queue.lanes) {
         if (lane->empty()) continue;
-        (lane->crew().members().empty() ? unserved : served) = lane;
+        if (lane->crew().members().empty()) {
+            unserved.push_back(lane);
+        } else {
+            served = lane;
+        }
     }
-    if (unserved) {
-        return Explanation{"queue_unserved",
-                           "what waits for type " + Quoted(unserved->type) +
-                               " has no worker: " + ExplainUnserved(*unserved, workers_).sentence,
-                           {{"type", unserved->type.str()}, {"waiting", queue.waiting}}};
-    }
+    if (!unserved.empty()) return ExplainUnservedLanes(unserved, workers_, queue.waiting);
     if (!served) {
         return Explanation{"queue_not_ready",
                            Counted(queue.waiting, "execution") + " in it " +
