@@ -50,6 +50,25 @@ test('a viewer sees who is signed in, and that nothing can be changed', async ()
     await page.getByRole('link', { name: 'nightly' }).click();
     for (const name of ['Run now', 'Edit', 'Pause', 'Delete'])
         assert.equal(await page.getByRole('button', { name }).isDisabled(), true, name);
+});
+
+test('a viewer changes no settings, and takes no audit away', async () => {
+    await page.goto(`${scheduler.address}/settings`);
+    const reset = page.getByRole('button', { name: 'Reset' });
+    await reset.waitFor();
+    await page.getByTestId('who').getByText('guest · viewer').waitFor();
+    assert.equal(await reset.isDisabled(), true);
+    assert.equal(await reset.getAttribute('title'), 'Needs the role operator');
+    const strategy = page.getByRole('combobox', { name: 'Load balancing' });
+    await strategy.waitFor();
+    assert.equal(await strategy.isDisabled(), true);
+    await page.getByTitle('Needs the role operator').and(page.locator('.ant-select')).waitFor();
+    await page.goto(`${scheduler.address}/audit`);
+    const save = page.getByRole('button', { name: 'Export as JSON lines' });
+    await save.waitFor();
+    await page.getByTestId('who').getByText('guest · viewer').waitFor();
+    assert.equal(await save.isDisabled(), true);
+    assert.equal(await save.getAttribute('title'), 'Needs the role admin');
     await page.getByRole('button', { name: 'Sign out' }).click();
 });
 
@@ -78,9 +97,9 @@ test('the audit is exported as lines, by the filters that are set', async () => 
     assert.ok(entries.every(({ target }) => target.id === 'nightly'));
 });
 
-test('the browser complained about nothing but the calls without a token', () => {
+test('the browser complained about nothing but the calls without a token, or without the role', () => {
     assert.deepEqual(
-        browser.complaints.filter((text) => !text.includes('401')),
+        browser.complaints.filter((text) => !/40[13]/.test(text)),
         [],
     );
 });

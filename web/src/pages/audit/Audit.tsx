@@ -6,6 +6,7 @@ import { useState } from 'react';
 import { useSearchParams } from 'react-router-dom';
 import { api, type AuditFilter } from '../../api/client';
 import type { AuditEntry } from '../../api/types';
+import { ActButton } from '../../components/ActButton';
 import { PageHeader } from '../../components/PageHeader';
 import { EmptyNote, Loaded } from '../../components/States';
 import { Badge } from '../../components/StatusTag';
@@ -109,7 +110,8 @@ export default function Audit() {
                 title={t('nav.audit')}
                 about={t('audit.about')}
                 actions={
-                    <Button
+                    <ActButton
+                        need="admin"
                         icon={<DownloadOutlined />}
                         onClick={() =>
                             void act(t('audit.exported'), async () => {
@@ -119,7 +121,7 @@ export default function Audit() {
                         }
                     >
                         {t('audit.export')}
-                    </Button>
+                    </ActButton>
                 }
             />
             <Card className="card-table">

@@ -1,9 +1,11 @@
 // How a worker is chosen for tasks that name no strategy of their own.
-import { Button, Card, Select } from 'antd';
+import { Card, Select } from 'antd';
 import { api } from '../../api/client';
+import { ActButton } from '../../components/ActButton';
 import { Loaded } from '../../components/States';
 import { useAct } from '../../hooks/useAct';
 import { useData } from '../../hooks/useData';
+import { useAllowed } from '../../hooks/useMe';
 import { type TextKey, useI18n } from '../../i18n';
 
 // The strategies that this console can say something about.
@@ -22,6 +24,7 @@ const described: Record<string, TextKey> = {
 export function StrategyCard() {
     const { t } = useI18n();
     const { act, confirm } = useAct();
+    const allowed = useAllowed('operator');
     const strategy = useData((signal) => api.strategy(signal), [], { topics: ['leader'] });
     const choose = (value: string) =>
         confirm(
@@ -49,9 +52,9 @@ export function StrategyCard() {
             className="span-6"
             title={t('settings.strategy')}
             extra={
-                <Button size="small" onClick={reset}>
+                <ActButton size="small" onClick={reset}>
                     {t('settings.reset')}
-                </Button>
+                </ActButton>
             }
         >
             <p className="muted">{t('settings.strategyAbout')}</p>
@@ -61,6 +64,7 @@ export function StrategyCard() {
                     return (
                         <>
                             <Select
+                                {...allowed}
                                 aria-label={t('settings.strategy')}
                                 value={data.strategy}
                                 onChange={choose}
