@@ -101,7 +101,9 @@ Result<std::unique_ptr<Client>> Client::Make(const RedisOptions& options) {
         if (!tls) return BadStoreUrl(tls.error().detail);
         client->tls_ = std::move(*tls);
     }
-    client->topology_ = MakeTopology(client->io_, options, client->tls_.get());
+    client->topology_ =
+        MakeTopology(client->io_, options, client->tls_.get(),
+                     [client = client.get()](const Endpoint& old) { client->ForgetServer(old); });
     client->thread_ = std::thread([&io = client->io_] { io.run(); });
     return client;
 }
@@ -202,13 +204,24 @@ void Client::OnAnswer(AttemptPtr attempt, const Endpoint& from, Replies replies)
     attempt->target.reset();
     const auto error =
         std::ranges::find_if(replies, [](const Reply& reply) { return reply.view().is_error(); });
-    if (error == replies.end()) return attempt->done(std::move(replies));
+    if (error == replies.end()) return Deliver(std::move(attempt), from, std::move(replies));
     const std::string_view text = error->view().text();
     if (Redirected(attempt, from, text)) return TryAttempt(std::move(attempt));
     if (text.starts_with("READONLY") || text.find("-READONLY") != std::string_view::npos) {
         ForgetServer(from);
     }
     attempt->done(std::unexpected(ErrorOf(text, attempt->call)));
+}
+
+// A commit to a server that is being replaced is not acknowledged: it may be gone with that.
+void Client::Deliver(AttemptPtr attempt, const Endpoint& from, Replies replies) {
+    if (attempt->call.lane != Lane::kCommit) return attempt->done(std::move(replies));
+    topology_->Confirm(from, attempt->deadline,
+                       [this, attempt, from, replies = std::move(replies)](bool lasting) mutable {
+                           if (lasting) return attempt->done(std::move(replies));
+                           OnFailure(attempt,
+                                     {Failure::Kind::kLost, Show(from) + ": a failover has begun"});
+                       });
 }
 
 // Whether it is worth another try, elsewhere or with the script's source.

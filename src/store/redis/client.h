@@ -83,6 +83,7 @@ class Client {
     void SendTo(const Endpoint& endpoint, AttemptPtr attempt);
     void OnFailure(AttemptPtr attempt, const Failure& failure);
     void OnAnswer(AttemptPtr attempt, const Endpoint& from, Replies replies);
+    void Deliver(AttemptPtr attempt, const Endpoint& from, Replies replies);
     bool Redirected(const AttemptPtr& attempt, const Endpoint& from, std::string_view error);
     Error ErrorOf(std::string_view text, const Call& call);
     Connection& ConnectionTo(const Endpoint& endpoint, Lane lane);

@@ -5,6 +5,8 @@
 #include <utility>
 #include <vector>
 
+#include "store/redis/sentinels.h"
+
 namespace takt::internal::redis {
 namespace {
 
@@ -43,11 +45,6 @@ class AskingTopology : public Topology, public std::enable_shared_from_this<Aski
     // False if `reply` does not tell.
     virtual bool Learn(ReplyView reply, const Endpoint& asked) = 0;
     virtual std::expected<Endpoint, Failure> Find(HashSlot slot) const = 0;
-    // The failure that a reply from which nothing was learned stands for.
-    virtual Failure Ignorance(ReplyView reply, const Endpoint& asked) const {
-        return {Failure::Kind::kNotSent,
-                Show(asked) + " does not know: " + std::string(reply.text().substr(0, 200))};
-    }
 
     void set_known() { known_ = true; }
 
@@ -82,8 +79,11 @@ class AskingTopology : public Topology, public std::enable_shared_from_this<Aski
             known_ = true;
             return Answer(std::nullopt);
         }
-        const Failure failure = replies ? Ignorance(replies->front().view(), asked)
-                                        : Failure{Failure::Kind::kNotSent, replies.error().detail};
+        const Failure failure{Failure::Kind::kNotSent,
+                              replies
+                                  ? Show(asked) + " does not know: " +
+                                        std::string(replies->front().view().text().substr(0, 200))
+                                  : replies.error().detail};
         const Deadline now = std::chrono::steady_clock::now();
         auto all = std::exchange(waiting_, {});
         for (Waiting& waiting : all) {
@@ -116,37 +116,6 @@ class AskingTopology : public Topology, public std::enable_shared_from_this<Aski
     bool closed_ = false;
     std::shared_ptr<Connection> asking_;
     std::deque<Waiting> waiting_;
-};
-
-class SentinelTopology final : public AskingTopology {
-  public:
-    SentinelTopology(boost::asio::io_context& io, ConnectionSetup setup,
-                     const RedisOptions& options)
-        : AskingTopology(io, std::move(setup),
-                         Resp("SENTINEL", "get-master-addr-by-name", options.master)),
-          master_(options.master),
-          hosts_(options.hosts) {}
-
-  protected:
-    std::deque<Endpoint> Hosts() const override { return {hosts_.begin(), hosts_.end()}; }
-    bool Learn(ReplyView reply, const Endpoint&) override {
-        const auto port = reply[1].number();
-        if (reply.size() != 2 || !port || *port == 0 || *port > 65535) return false;
-        primary_ = {std::string(reply[0].text()), static_cast<std::uint16_t>(*port)};
-        return true;
-    }
-    std::expected<Endpoint, Failure> Find(HashSlot) const override { return primary_; }
-    // Sentinels do not forget a primary that is away: a name that they do not know is a wrong one.
-    Failure Ignorance(ReplyView reply, const Endpoint& asked) const override {
-        if (!reply.is_nil()) return AskingTopology::Ignorance(reply, asked);
-        return {Failure::Kind::kRefused, "sentinel " + Show(asked) + " watches no master named '" +
-                                             master_ + "'; the path of store.url names it"};
-    }
-
-  private:
-    const std::string master_;
-    const std::vector<Endpoint> hosts_;
-    Endpoint primary_;
 };
 
 class ClusterTopology final : public AskingTopology {
@@ -213,7 +182,7 @@ class ClusterTopology final : public AskingTopology {
 }  // namespace
 
 std::shared_ptr<Topology> MakeTopology(boost::asio::io_context& io, const RedisOptions& options,
-                                       TlsClientContext* tls) {
+                                       TlsClientContext* tls, Topology::Left left) {
     ConnectionSetup setup{.endpoint = {},
                           .credentials = options.credentials,
                           .connect_timeout = options.connect_timeout,
@@ -221,7 +190,7 @@ std::shared_ptr<Topology> MakeTopology(boost::asio::io_context& io, const RedisO
     switch (options.deployment) {
         case Deployment::kSentinel:
             setup.credentials = options.sentinel_credentials;
-            return std::make_shared<SentinelTopology>(io, std::move(setup), options);
+            return std::make_shared<Sentinels>(io, setup, options, std::move(left));
         case Deployment::kCluster:
             return std::make_shared<ClusterTopology>(io, std::move(setup), options);
         case Deployment::kSingle:

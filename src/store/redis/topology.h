@@ -20,6 +20,9 @@ constexpr HashSlot kHashSlotCount = 16384;
 class Topology {
   public:
     using Located = std::move_only_function<void(std::expected<Endpoint, Failure>)>;
+    using Confirmed = std::move_only_function<void(bool)>;
+    // Told of a server that is not the primary any more.
+    using Left = std::function<void(const Endpoint&)>;
 
     virtual ~Topology() = default;
 
@@ -28,6 +31,10 @@ class Topology {
 
     // Its knowledge may be out of date: ask again before the next answer.
     virtual void Suspect() {}
+
+    // Whether a write that the server at `at` has applied may be believed: the server is still the one
+    // to write to, and nobody has begun to replace it.
+    virtual void Confirm(const Endpoint& at, Deadline deadline, Confirmed done) { done(true); }
 
     // A server said that `slot` is at `endpoint` now.
     virtual void Moved(HashSlot slot, const Endpoint& endpoint) {}
@@ -38,6 +45,6 @@ class Topology {
 
 // `tls` may be null, and is used as long as the topology lives.
 std::shared_ptr<Topology> MakeTopology(boost::asio::io_context& io, const RedisOptions& options,
-                                       TlsClientContext* tls);
+                                       TlsClientContext* tls, Topology::Left left);
 
 }  // namespace takt::internal::redis
