@@ -1,6 +1,7 @@
 #include "store/open.h"
 
 #include <array>
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,7 @@ Opened OpenFile(std::string_view url, const StoreOptions& options) {
     Result<EmbeddedOptions> parsed = ParseEmbeddedUrl(url);
     if (!parsed) return std::unexpected(parsed.error());
     parsed->cache_bytes = options.cache_bytes;
+    parsed->create = options.create;
     return OpenEmbedded(*parsed);
 }
 
@@ -120,6 +122,15 @@ Opened Patiently(const Scheme& scheme, std::string_view url, const StoreOptions&
     return store;
 }
 
+// While a file is waited for somebody may move it to a disk with more room: an empty one in its place
+// would take new work.
+StoreOptions AsItIs(std::string_view url, StoreOptions options) {
+    const Result<EmbeddedOptions> file = ParseEmbeddedUrl(url);
+    std::error_code unreadable;
+    options.create = !file || !std::filesystem::exists(file->directory + "/takt.db", unreadable);
+    return options;
+}
+
 constexpr std::array kSchemes = {
     Scheme{"file", OpenFile, TakeFile, false},
     Scheme{"memory", OpenMemory, TakeMemory, false},
@@ -157,7 +168,7 @@ Opened OpenStore(std::string_view url, const StoreOptions& options) {
     Opened opened = (*scheme)->open(url, options);
     // Of what is on this machine the disk may be full; the rest of its faults need an operator.
     if (options.wait && !opened && opened.error().code == ErrorCode::kUnavailable) {
-        return Patiently(**scheme, url, options);
+        return Patiently(**scheme, url, AsItIs(url, options));
     }
     if (options.wait) return opened;
     return opened ? OnlyIfItAnswers(std::move(*opened)) : std::move(opened);

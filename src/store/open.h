@@ -15,6 +15,7 @@ namespace takt::internal {
 
 struct StoreOptions {
     std::size_t cache_bytes = 64u << 20;  // embedded: of pages, for each connection.
+    bool create = true;  // embedded: whether an empty one is made if there is none.
     // A store that is not there yet is opened all the same: it answers kUnavailable, with the reason,
     // until it is there. Else opening it fails with kUnavailable.
     bool wait = false;

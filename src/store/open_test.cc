@@ -6,6 +6,7 @@
 #include <sys/resource.h>
 
 #include <csignal>
+#include <filesystem>
 
 #include "store/embedded/temporary_directory.h"
 #include "store/wait.h"
@@ -102,6 +103,36 @@ TEST(OpenStoreTest, ADirectoryWithoutRoomIsWaitedFor) {
     while (!ask(*waits)) {
     }
     EXPECT_EQ(waits->Describe(), "embedded " + directory.path());
+}
+
+// The operator moves it to a larger disk meanwhile. An empty one in its place would take new work.
+TEST(OpenStoreTest, AFileThatIsWaitedForIsNotMadeAnew) {
+    const TemporaryDirectory directory;
+    const std::string url = "file:" + directory.path();
+    const std::string file = directory.path() + "/takt.db";
+    ASSERT_TRUE(OpenStore(url));
+    const auto ask = [](Store& store) {
+        return AskStore<std::vector<LeaderRow>>([&](auto done) { store.Leaders(std::move(done)); });
+    };
+    std::unique_ptr<Store> waits;
+    {
+        const FileLimit full(16 << 10);
+        auto store = OpenStore(url, {.wait = true, .wait_interval = Duration(5)});
+        ASSERT_TRUE(store) << store.error().detail;
+        waits = std::move(*store);
+        std::filesystem::rename(file, file + ".moved");
+        // Still without room: an attempt that is under way must not come to an end.
+        const auto is_gone = [&] {
+            const auto answer = ask(*waits);
+            return !answer && answer.error().detail.contains("is gone");
+        };
+        const Steady end = SteadyClock::now() + std::chrono::seconds(30);
+        while (!is_gone()) ASSERT_LT(SteadyClock::now(), end) << "it would be made anew";
+    }
+    EXPECT_FALSE(std::filesystem::exists(file));
+    std::filesystem::rename(file + ".moved", file);
+    while (!ask(*waits)) {
+    }
 }
 
 }  // namespace

@@ -236,6 +236,10 @@ Result<void> PrepareDatabase(const EmbeddedOptions& options) {
     if (SizeOrZero(path + "-wal") > 0) {
         return Broken(path, "is missing, but its takt.db-wal is there");
     }
+    if (!options.create) {
+        return Fail(ErrorCode::kUnavailable,
+                    path + " was there and is gone; put it back, or start Takt anew");
+    }
     try {
         return Create(options, path);
     } catch (const SqliteError& sqlite) {

@@ -14,6 +14,7 @@ namespace takt::internal {
 
 struct EmbeddedOptions {
     std::string directory;                // Made if it does not exist.
+    bool create = true;                   // Whether an empty store is made if there is none.
     std::size_t cache_bytes = 64u << 20;  // Of pages, for the writer and each reader.
     std::size_t readers = 2;              // Threads that read, beside the leader's.
     Duration read_deadline{5'000};        // Of a read; the leader's have none.
