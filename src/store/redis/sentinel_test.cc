@@ -58,6 +58,13 @@ class PlannedFailover : public testing::Test {
         return false;
     }
 
+    // Whether a connection's last command was the second half of the store's question.
+    static bool WasAsked(std::uint16_t port) {
+        const auto clients =
+            RunProgram({"redis-cli", "-p", std::to_string(port), "CLIENT", "LIST"});
+        return clients && clients->find("cmd=sentinel") != std::string::npos;
+    }
+
     std::string url(const std::string& rest = {}) const {
         std::string hosts;
         for (const std::uint16_t port : ports_) {
@@ -78,8 +85,8 @@ class PlannedFailover : public testing::Test {
 
     // Commits without a pause from before the failover until some time after it. What was
     // acknowledged must be in the server that leads afterwards.
-    void CommitThroughFailover(const std::string& parameters, std::size_t asked) {
-        const auto store = OpenStoreAt(url(parameters));
+    void CommitThroughFailover(const std::string& url, std::size_t asked) {
+        const auto store = OpenStoreAt(url);
         const auto term = Acquire(*store, "node-a");
         ASSERT_TRUE(term) << term.error().detail;
         RowMaker make;
@@ -94,11 +101,16 @@ class PlannedFailover : public testing::Test {
             ++acknowledged;
             row = make.OneOff("e-" + std::to_string(acknowledged + 1));
         };
-        while (acknowledged < 20) ASSERT_NO_FATAL_FAILURE(commit());
+        // Until the Sentinel has been asked, too.
+        const auto until = steady_clock::now() + std::chrono::seconds(40);
+        while (acknowledged < 20 || !WasAsked(ports_[asked])) {
+            ASSERT_LT(steady_clock::now(), until) << "nobody asks Sentinel " << asked;
+            ASSERT_NO_FATAL_FAILURE(commit());
+        }
+        ASSERT_NO_FATAL_FAILURE(commit());
 
         ASSERT_TRUE(Ask(ports_[asked], "failover"));
         RedisServer* promoted = nullptr;
-        const auto until = steady_clock::now() + std::chrono::seconds(40);
         while (!promoted) {
             ASSERT_LT(steady_clock::now(), until) << "Sentinel promotes nobody";
             for (int i = 0; i < 5; ++i) ASSERT_NO_FATAL_FAILURE(commit());
@@ -124,13 +136,19 @@ class PlannedFailover : public testing::Test {
 };
 
 TEST_F(PlannedFailover, LosesNothingThatWasAcknowledged) {
-    ASSERT_NO_FATAL_FAILURE(CommitThroughFailover("", 0));
+    ASSERT_NO_FATAL_FAILURE(CommitThroughFailover(url(), 0));
 }
 
 // The other replica acknowledges for the old primary until it is told to follow the new one. The
 // Sentinel that the store asks first is told of the failover by the one that leads it.
 TEST_F(PlannedFailover, LosesNothingWithOneReplicaOfTwo) {
-    ASSERT_NO_FATAL_FAILURE(CommitThroughFailover("?wait=1", 2));
+    ASSERT_NO_FATAL_FAILURE(CommitThroughFailover(url("?wait=1"), 2));
+}
+
+// The URL names one Sentinel, another leads the failover.
+TEST_F(PlannedFailover, OfASentinelThatTheUrlDoesNotNameLosesNothing) {
+    const std::string one = "redis+sentinel://127.0.0.1:" + std::to_string(ports_[0]);
+    ASSERT_NO_FATAL_FAILURE(CommitThroughFailover(one + "/mymaster", 2));
 }
 
 // The replicas are stalled, so that the failover neither ends nor fails. The old primary has the

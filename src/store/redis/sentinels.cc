@@ -19,6 +19,9 @@ constexpr Duration kFailoverMax{15'000};
 // Sentinels that were all set up anew begin at epoch 0; one that is late says an older one for a
 // moment.
 constexpr Duration kOlderMax{10'000};
+// How soon a Sentinel that was added is asked too.
+constexpr Duration kDiscoverPeriod{10'000};
+constexpr std::size_t kSentinelsMax = 16;
 
 ReplyView Field(ReplyView pairs, std::string_view name) {
     for (std::size_t i = 0; i + 1 < pairs.size(); i += 2) {
@@ -38,17 +41,27 @@ std::optional<Endpoint> ReadEndpoint(ReplyView host, ReplyView port) {
 Sentinels::Sentinels(boost::asio::io_context& io, const ConnectionSetup& setup,
                      const RedisOptions& options, Left left)
     : master_(options.master),
-      limit_(setup.connect_timeout),
+      setup_(setup),
       question_(std::make_shared<const std::string>(
           Resp("SENTINEL", "get-master-addr-by-name", options.master) +
           Resp("SENTINEL", "master", options.master))),
+      question_of_others_(
+          std::make_shared<const std::string>(Resp("SENTINEL", "sentinels", options.master))),
       left_(std::move(left)),
+      io_(io),
       timer_(io) {
-    for (const Endpoint& host : options.hosts) {
-        ConnectionSetup own = setup;
-        own.endpoint = host;
-        sentinels_.push_back({.connection = std::make_shared<Connection>(io, std::move(own))});
-    }
+    for (const Endpoint& host : options.hosts) Add(host, true);
+}
+
+void Sentinels::Add(const Endpoint& endpoint, bool named) {
+    ConnectionSetup setup = setup_;
+    setup.endpoint = endpoint;
+    auto sentinel = std::make_shared<Sentinel>();
+    sentinel->connection = std::make_shared<Connection>(io_, std::move(setup));
+    sentinel->named = named;
+    // Others may be out of reach from here: nobody waits for them before they have answered once.
+    sentinel->silent = !named;
+    sentinels_.push_back(std::move(sentinel));
 }
 
 void Sentinels::Locate(HashSlot, Deadline deadline, Located done) {
@@ -68,7 +81,7 @@ void Sentinels::Confirm(const Endpoint& at, Deadline deadline, Confirmed done) {
 void Sentinels::Close() {
     closed_ = true;
     timer_.cancel();
-    for (Sentinel& sentinel : sentinels_) sentinel.connection->Close();
+    for (const SentinelPtr& sentinel : sentinels_) sentinel->connection->Close();
     for (Locating& one : std::exchange(locating_, {})) {
         one.done(std::unexpected(Failure{Failure::Kind::kCancelled, "the store was closed"}));
     }
@@ -94,27 +107,30 @@ void Sentinels::BeginRound() {
     asking_ = true;
     ++round_;
     began_ = std::chrono::steady_clock::now();
-    Deadline deadline = began_ + limit_;
+    Deadline deadline = began_ + setup_.connect_timeout;
     for (const Locating& one : locating_) deadline = std::min(deadline, one.deadline);
     const bool all_silent = AllSilent();
-    for (Sentinel& sentinel : sentinels_) sentinel.waited = all_silent || !sentinel.silent;
-    for (Sentinel& sentinel : sentinels_) {
-        if (!sentinel.asked) Ask(sentinel, deadline);
+    for (const SentinelPtr& one : sentinels_) one->waited = all_silent || !one->silent;
+    for (const SentinelPtr& one : sentinels_) {
+        if (!one->asked) Ask(one, deadline);
     }
 }
 
 bool Sentinels::AllSilent() const {
-    return std::ranges::all_of(sentinels_, &Sentinel::silent);
+    return std::ranges::all_of(sentinels_, [](const SentinelPtr& one) { return one->silent; });
 }
 
-void Sentinels::Ask(Sentinel& sentinel, Deadline deadline) {
-    sentinel.asked = true;
-    sentinel.connection->Send({.parts = {question_},
-                               .replies = 2,
-                               .deadline = deadline,
-                               .done = [self = shared_from_this(), &sentinel](auto replies) {
-                                   if (!self->closed_) self->Heard(sentinel, std::move(replies));
-                               }});
+void Sentinels::Ask(const SentinelPtr& sentinel, Deadline deadline) {
+    sentinel->asked = true;
+    std::vector<Bytes> parts = {question_};
+    if (began_ - discovered_ >= kDiscoverPeriod) parts.push_back(question_of_others_);
+    const std::size_t replies = parts.size() + 1;  // The question is two commands.
+    sentinel->connection->Send({.parts = std::move(parts),
+                                .replies = replies,
+                                .deadline = deadline,
+                                .done = [self = shared_from_this(), sentinel](auto answer) {
+                                    if (!self->closed_) self->Heard(*sentinel, std::move(answer));
+                                }});
 }
 
 void Sentinels::Heard(Sentinel& sentinel, std::expected<Replies, Failure> replies) {
@@ -141,7 +157,31 @@ void Sentinels::Heard(Sentinel& sentinel, std::expected<Replies, Failure> replie
                             replies.error().detail};
     }
     sentinel.waited = false;
-    if (asking_ && std::ranges::none_of(sentinels_, &Sentinel::waited)) EndRound();
+    if (replies && replies->size() == 3) Discover(replies->back().view());
+    const auto waited = [](const SentinelPtr& one) { return one->waited; };
+    if (asking_ && std::ranges::none_of(sentinels_, waited)) EndRound();
+}
+
+void Sentinels::Discover(ReplyView others) {
+    discovered_ = std::chrono::steady_clock::now();
+    if (!others.is_array()) return;
+    std::vector<Endpoint> listed;
+    for (std::size_t i = 0; i < others.size(); ++i) {
+        auto endpoint = ReadEndpoint(Field(others[i], "ip"), Field(others[i], "port"));
+        if (endpoint) listed.push_back(std::move(*endpoint));
+    }
+    std::erase_if(sentinels_, [&](const SentinelPtr& one) {
+        const bool gone = !one->named && one->silent && !one->asked &&
+                          std::ranges::find(listed, one->connection->endpoint()) == listed.end();
+        if (gone) one->connection->Close();
+        return gone;
+    });
+    for (const Endpoint& endpoint : listed) {
+        const bool have = std::ranges::any_of(sentinels_, [&](const SentinelPtr& one) {
+            return one->connection->endpoint() == endpoint;
+        });
+        if (!have && sentinels_.size() < kSentinelsMax) Add(endpoint, false);
+    }
 }
 
 void Sentinels::WarnOfRights(ReplyView reply) {
@@ -150,7 +190,7 @@ void Sentinels::WarnOfRights(ReplyView reply) {
     Log(LogLevel::kWarning, "store",
         "Sentinel does not let us see whether a failover has begun; one that is planned can lose "
         "what "
-        "was committed meanwhile: allow sentinel_user +sentinel|master",
+        "was committed meanwhile: allow sentinel_user +sentinel|master and +sentinel|sentinels",
         {{"error", reply.text()}});
 }
 
@@ -205,8 +245,8 @@ void Sentinels::EndRound() {
 
 bool Sentinels::Conclude() {
     std::optional<std::uint64_t> newest;
-    for (const Sentinel& one : sentinels_) {
-        if (one.word && (!newest || *newest < one.word->epoch)) newest = one.word->epoch;
+    for (const SentinelPtr& one : sentinels_) {
+        if (one->word && (!newest || *newest < one->word->epoch)) newest = one->word->epoch;
     }
     if (!newest) return false;
     known_ = true;
@@ -219,10 +259,10 @@ bool Sentinels::Conclude() {
     }
     bool named = false;
     const Endpoint* other = nullptr;
-    for (const Sentinel& one : sentinels_) {
-        if (!one.word || one.word->epoch != *newest) continue;
-        named = named || one.word->primary == primary_;
-        if (!other) other = &one.word->primary;
+    for (const SentinelPtr& one : sentinels_) {
+        if (!one->word || one->word->epoch != *newest) continue;
+        named = named || one->word->primary == primary_;
+        if (!other) other = &one->word->primary;
     }
     epoch_ = *newest;
     older_since_.reset();
@@ -232,9 +272,9 @@ bool Sentinels::Conclude() {
 }
 
 bool Sentinels::Held(Deadline now) const {
-    return std::ranges::any_of(sentinels_, [&](const Sentinel& one) {
-        return one.failover_since && now - *one.failover_since < kFailoverMax &&
-               one.failover_of == primary_;
+    return std::ranges::any_of(sentinels_, [&](const SentinelPtr& one) {
+        return one->failover_since && now - *one->failover_since < kFailoverMax &&
+               one->failover_of == primary_;
     });
 }
 
@@ -247,10 +287,12 @@ void Sentinels::Follow(const Endpoint& primary) {
 }
 
 Failure Sentinels::Ignorance() const {
-    for (const Sentinel& one : sentinels_) {
-        if (one.failure.kind == Failure::Kind::kRefused) return one.failure;
+    Failure last{Failure::Kind::kNotSent, {}};
+    for (const SentinelPtr& one : sentinels_) {
+        if (one->named) last = one->failure;
+        if (last.kind == Failure::Kind::kRefused) break;
     }
-    return sentinels_.back().failure;
+    return last;
 }
 
 void Sentinels::AnswerLocating(bool heard) {

@@ -36,6 +36,7 @@ class Sentinels final : public Topology, public std::enable_shared_from_this<Sen
     };
     struct Sentinel {
         std::shared_ptr<Connection> connection;
+        bool named = false;  // By the URL; the others by one another.
         std::optional<Word> word;
         Failure failure{Failure::Kind::kNotSent, "not asked yet"};
         // The failover that it has told of, until it says otherwise: it may be away meanwhile.
@@ -45,6 +46,7 @@ class Sentinels final : public Topology, public std::enable_shared_from_this<Sen
         bool silent = false;  // Did not answer the last one: nobody waits for it.
         bool waited = false;  // The round under way ends when this one has answered.
     };
+    using SentinelPtr = std::shared_ptr<Sentinel>;
     struct Locating {
         Deadline deadline;
         Located done;
@@ -59,8 +61,11 @@ class Sentinels final : public Topology, public std::enable_shared_from_this<Sen
     void Plan(Duration pause);
     void BeginRound();
     bool AllSilent() const;
-    void Ask(Sentinel& sentinel, Deadline deadline);
+    void Ask(const SentinelPtr& sentinel, Deadline deadline);
     void Heard(Sentinel& sentinel, std::expected<Replies, Failure> replies);
+    void Add(const Endpoint& endpoint, bool named);
+    // Takes up those that one knows of beside itself.
+    void Discover(ReplyView others);
     void WarnOfRights(ReplyView reply);
     std::expected<Word, Failure> Read(const Replies& replies, const Endpoint& asked) const;
     void EndRound();
@@ -74,11 +79,14 @@ class Sentinels final : public Topology, public std::enable_shared_from_this<Sen
     void AnswerConfirming(std::uint64_t round, Deadline now);
 
     const std::string master_;
-    const Duration limit_;  // Of one question.
+    const ConnectionSetup setup_;
     const Bytes question_;
+    const Bytes question_of_others_;
     Left left_;
-    std::vector<Sentinel> sentinels_;
+    boost::asio::io_context& io_;
     boost::asio::steady_timer timer_;
+    std::vector<SentinelPtr> sentinels_;
+    Deadline discovered_{};
     bool closed_ = false;
     bool warned_ = false;
 
