@@ -152,8 +152,8 @@ class Reader {
             if (data.error().code != ErrorCode::kExhausted) {
                 return Malformed("results.data_zstd is " + data.error().detail);
             }
-            // The work was done, but its result cannot be kept; doing it again would not mend that. What
-            // failed stays what it was, without its data.
+            // The work was done, but its result cannot be kept; doing it again would not mend that.
+            // A failure stays what it was, without its data.
             if (report.success) {
                 report.success = false;
                 report.retryable = false;

@@ -177,8 +177,8 @@ PushAnswer ReadOtherStatus(const json::object& object, std::string_view word) {
     return answer;
 }
 
-// Of an answer that cannot be kept: not that it goes on. If it has ended, a callback is not to be waited for, nor would
-// another call mend it.
+// Of an answer that cannot be kept: whether it says anything but that it goes on. Then a callback is
+// not to be waited for, nor would another call mend it.
 bool SaysAnEnd(std::string_view body) {
     const auto value = ParseByGrammar(body, {.bytes_max = kReportBytesMax});
     if (!value || !value->is_object()) return false;
