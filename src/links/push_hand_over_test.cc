@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <condition_variable>
 #include <future>
 #include <mutex>
 #include <thread>
@@ -82,15 +83,19 @@ class PushHandOverTest : public ::testing::Test {
     void TakeReply(const Order&, HttpReply reply) {
         const std::scoped_lock lock(mutex);
         if (!over) held.push_back(std::move(reply));
+        changed.notify_all();
     }
+    // An order is known a moment before its reply is held.
     void AnswerHeld(int status, const std::string& body) {
-        const std::scoped_lock lock(mutex);
+        std::unique_lock lock(mutex);
+        ASSERT_TRUE(changed.wait_for(lock, 30s, [this] { return !held.empty(); }));
         for (HttpReply& reply : held) reply(HttpResponse::Json(status, body));
         held.clear();
     }
 
     const std::shared_ptr<MemoryDatabase> database = std::make_shared<MemoryDatabase>();
     std::mutex mutex;
+    std::condition_variable changed;
     std::vector<HttpReply> held;
     bool over = false;
     FakeExecutor executor;
