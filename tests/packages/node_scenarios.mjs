@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import fs, { appendFileSync, existsSync } from "node:fs";
 import { syncBuiltinESMExports } from "node:module";
+import os from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";
 
 const takt = await import(`${process.env.TAKT_NODE_PACKAGE}/dist/index.js`);
@@ -187,6 +188,14 @@ const scenarios = {
     const { result } = await client.run("book", undefined, { locks: ["gpu"] });
     assert.ok(first < result.declared && result.declared < result.asked, JSON.stringify({ first, result }));
     await worker.stop();
+    // The machine is suspended: what Node measures by stands still, the time of the lock does not.
+    const slept = await client.lock("slept", { ttl: 30 });
+    slept.check();
+    const { uptime } = os;
+    os.uptime = () => uptime() + 31;
+    assert.throws(() => slept.check(), takt.LockLost);
+    os.uptime = uptime;
+    await slept.release();
   },
 
   async flow() {

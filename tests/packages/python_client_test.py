@@ -5,6 +5,7 @@ import socket
 import threading
 import time
 import unittest
+import unittest.mock
 import urllib.parse
 
 from cluster import ClusterTest, until
@@ -165,6 +166,16 @@ class PythonClientTest(ClusterTest):
         first = lock.token
         with self.client.lock("ledger", wait=1) as lock:
             self.assertGreater(lock.token, first)
+
+    # The monotonic clock stands still meanwhile, the time of the lock does not.
+    def test_a_lock_may_be_lost_while_the_machine_is_suspended(self):
+        asked = time.clock_gettime
+        with self.client.lock("slept", ttl=30) as lock:
+            lock.check()
+            with unittest.mock.patch("time.clock_gettime",
+                                     lambda clock: asked(clock) + (31 if clock == time.CLOCK_BOOTTIME else 0)):
+                self.assertRaises(takt.LockLost, lock.check)
+            lock.check()
 
     def test_a_workflow_with_shards_hands_results_on(self):
         worker = takt.Worker(self.url)

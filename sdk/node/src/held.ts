@@ -1,4 +1,5 @@
 // Held: an attempt in the worker's hand, from its assignment to the acknowledgement of its result.
+import { now } from "./clock.js";
 import { Failure, Invalid, LockBusy, Rejected, Stopped, Unavailable } from "./errors.js";
 
 const RESULT_BYTES_MAX = 1 << 20;
@@ -115,7 +116,7 @@ interface LockCall {
 
 export class Held {
   readonly key: string;
-  readonly beganAt = performance.now();
+  readonly beganAt = now();
   readonly abort = new AbortController();
   result?: Result;
   endedAt = 0;

@@ -2,6 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 
+import { now } from "./clock.js";
 import { Conflict, Invalid, LockBusy, LockLost, Unavailable, UnknownOutcome } from "./errors.js";
 import { Transport, quote } from "./http.js";
 
@@ -43,9 +44,9 @@ export class Lock {
     if (!name) throw new Invalid("name: must not be empty", { code: "invalid", field: "name" });
     const { ttl = 30, wait = 0, permits = 1, owner } = options;
     const body = { ttl, permits, request_id: randomUUID(), ...(owner ? { owner } : {}) };
-    const end = performance.now() + wait * 1000;
+    const end = now() + wait * 1000;
     for (;;) {
-      const askedAt = performance.now();
+      const askedAt = now();
       const left = Math.max(0, Math.min((end - askedAt) / 1000, ASKED_AT_ONCE));
       try {
         const given = await transport.call<{ lock_id: string; token: number }>(
@@ -58,7 +59,7 @@ export class Lock {
       } catch (error) {
         const away = error instanceof Unavailable || error instanceof UnknownOutcome;
         // The same request_id finds what it was given, also at the next leader.
-        if (!(away || error instanceof LockBusy) || performance.now() >= end) throw error;
+        if (!(away || error instanceof LockBusy) || now() >= end) throw error;
         if (away) await transport.pause(0.2);
       }
     }
@@ -71,7 +72,7 @@ export class Lock {
   /** LockLost if it may be another's by now. */
   check(): void {
     this.#over.signal.throwIfAborted();
-    if (performance.now() >= this.#validUntil) throw this.#lost();
+    if (now() >= this.#validUntil) throw this.#lost();
   }
 
   /** Lets it go; lost before is no error. Only the first call does something. */
@@ -95,16 +96,16 @@ export class Lock {
 
   async #keep(): Promise<void> {
     const third = this.ttl / 3;
-    let pause = performance.now() > this.#validUntil - 2 * third * 1000 ? 0 : third;
+    let pause = now() > this.#validUntil - 2 * third * 1000 ? 0 : third;
     for (;;) {
       try {
-        const most = Math.max(0, this.#validUntil - performance.now());
+        const most = Math.max(0, this.#validUntil - now());
         await sleep(Math.min(pause * 1000, most), undefined, { signal: this.#released.signal, ref: false });
       } catch {
         return;
       }
-      if (performance.now() >= this.#validUntil) break;
-      const sentAt = performance.now();
+      if (now() >= this.#validUntil) break;
+      const sentAt = now();
       try {
         await this.#post("renew", third);
         this.#validUntil = sentAt + this.ttl * 1000;

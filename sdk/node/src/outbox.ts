@@ -1,4 +1,5 @@
 // Packs what attempts have to say into frames of a bounded size.
+import { now } from "./clock.js";
 import { Held } from "./held.js";
 
 const FRAME_BYTES_MAX = 1 << 20; // Of what can be divided; the scheduler takes 4 MiB.
@@ -21,7 +22,7 @@ export class Outbox {
     const every = [...held];
     for (const one of started) {
       if (!one.running) continue;
-      const ran_ms = Math.floor(performance.now() - one.beganAt);
+      const ran_ms = Math.floor(now() - one.beganAt);
       this.#add("started", { attempt: one.attempt, ran_ms }, NAME_BYTES);
     }
     for (const one of every) if (!one.sent) this.#news(one);
@@ -60,7 +61,7 @@ export class Outbox {
       attempt: held.attempt,
       ...held.result,
       ran_ms: Math.floor(held.endedAt - held.beganAt),
-      ended_ms_ago: Math.floor(performance.now() - held.endedAt),
+      ended_ms_ago: Math.floor(now() - held.endedAt),
     };
     const { data = "", message = "" } = held.result!;
     this.#add("results", result, 2 * NAME_BYTES + Buffer.byteLength(data) + message.length);

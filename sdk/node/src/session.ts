@@ -1,6 +1,8 @@
 // One connection to a scheduler: frames in, frames out, and a look at the clock.
 import { WebSocket } from "ws";
 
+import { now } from "./clock.js";
+
 const CONNECT_TIMEOUT = 5000;
 const WELCOME_TIMEOUT = 10_000;
 const CLOSE_TIMEOUT = 2000;
@@ -51,7 +53,7 @@ export class Session {
       if (this.#end.why === LOST) this.#end.why = error.message || LOST;
     });
     socket.on("open", () => {
-      this.#openedAt = performance.now();
+      this.#openedAt = now();
       this.say({ hello: events.hello() });
       this.#listen();
     });
@@ -59,7 +61,7 @@ export class Session {
     socket.on("close", (code, reason) => {
       clearTimeout(this.#watch);
       if (this.#end.why === LOST && reason.length > 0) this.#end.why = `closed by the scheduler (${code} ${reason})`;
-      if (this.#openedAt) this.#end.lasted = performance.now() - this.#openedAt;
+      if (this.#openedAt) this.#end.lasted = now() - this.#openedAt;
       events.closed(this.#end);
     });
   }
@@ -87,7 +89,7 @@ export class Session {
   #onMessage(text: string, events: SessionEvents): void {
     if (this.#socket.readyState !== WebSocket.OPEN) return;
     // This process was asleep: what lies in the socket has been given to others since.
-    if (performance.now() - this.#heardAt >= this.lease) return this.drop("nothing was read for longer than the lease");
+    if (now() - this.#heardAt >= this.lease) return this.drop("nothing was read for longer than the lease");
     try {
       events.frame(JSON.parse(text));
     } catch (error) {
@@ -97,7 +99,7 @@ export class Session {
   }
 
   #listen(): void {
-    this.#heardAt = performance.now();
+    this.#heardAt = now();
     clearTimeout(this.#watch);
     this.#watch = setTimeout(() => this.drop("the scheduler was silent for longer than the lease"), this.lease);
   }

@@ -2,6 +2,7 @@
 import { randomUUID } from "node:crypto";
 import os from "node:os";
 
+import { now } from "./clock.js";
 import { Conflict, Invalid, Stopped, TaktError, WaitTimeout, WorkerRefused } from "./errors.js";
 import { Assign, Held, Result, StopReason, failure, failureOf, keyOf, success } from "./held.js";
 import { readServers } from "./http.js";
@@ -215,7 +216,7 @@ export class Worker {
   #hello(): object {
     const options = this.#options;
     this.#capacitySaid = this.#capacity;
-    this.#helloAt = performance.now();
+    this.#helloAt = now();
     return {
       protocol: 1,
       worker_id: this.id,
@@ -283,7 +284,7 @@ export class Worker {
   #beat(): void {
     const cpu = Math.min(1, os.loadavg()[0]! / Math.max(1, os.cpus().length));
     const memory = 1 - os.freemem() / os.totalmem();
-    const sent_at_ms = Math.floor(performance.now());
+    const sent_at_ms = Math.floor(now());
     const beat = { cpu, memory, draining: this.#draining, sent_at_ms };
     if (!this.#outbox) return;
     // Only what is new: a scheduler of an earlier version does not know the field.
@@ -353,7 +354,7 @@ export class Worker {
       return this.#onFinished(held, failure(message, { final: true, reason: "rejected" }));
     }
     // A handler before it blocked the loop, or the process was asleep: others have been given it.
-    if (performance.now() >= this.#leaseUntil) return this.#putBack(held);
+    if (now() >= this.#leaseUntil) return this.#putBack(held);
     let task: Task;
     try {
       task = new Task(held);
@@ -396,7 +397,7 @@ export class Worker {
       if (reason === "timeout") result.message = `took longer than its timeout of ${held.assign.timeout_ms} ms`;
     }
     held.result = result;
-    held.endedAt = performance.now();
+    held.endedAt = now();
     held.endLocks();
     this.#flushSoon();
   }

@@ -4,11 +4,11 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-import time
 import uuid
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from . import _clock
 from ._held import Held, failure, key_of
 from ._load import cpu_load, memory_load
 from ._options import Options
@@ -126,9 +126,9 @@ class Core(Stopping):
                 log.warning("cannot connect to %s: %s", target, error)
                 self._tell("disconnected", str(error))
             else:
-                opened_at = time.monotonic()
+                opened_at = _clock.now()
                 why = await self._session(socket)
-                good = time.monotonic() - opened_at >= GOOD_SESSION
+                good = _clock.now() - opened_at >= GOOD_SESSION
                 failures, moves = (0, 0) if good else (failures + 1, moves)
                 patient = why.startswith("taken: ")
                 log.info("disconnected: %s", why)
@@ -145,13 +145,13 @@ class Core(Stopping):
         self._socket, self._lease = socket, WELCOME_TIMEOUT
         beating: asyncio.Task[None] | None = None
         outbox = Outbox(socket.send)
-        self._heard_at = self._hello_at = time.monotonic()
+        self._heard_at = self._hello_at = _clock.now()
         outbox.say({"hello": self._hello()})
         try:
             while True:
-                async with asyncio.timeout(self._heard_at + self._lease - time.monotonic()):
+                async with asyncio.timeout(self._heard_at + self._lease - _clock.now()):
                     text = await socket.receive()
-                now = time.monotonic()
+                now = _clock.now()
                 # This process was asleep: what lies in the socket has been given to others since.
                 if now - self._heard_at >= self._lease:
                     return "nothing was read for longer than the lease"
@@ -245,7 +245,7 @@ class Core(Stopping):
         if not self._outbox:
             return
         beat: dict[str, Any] = {"cpu": cpu_load(), "memory": memory_load(), "draining": self.draining,
-                                "sent_at_ms": int(time.monotonic() * 1000)}
+                                "sent_at_ms": int(_clock.now() * 1000)}
         # Only what is new: a scheduler of an earlier version does not know the field.
         if self.options.capacity != self._capacity_said:
             beat["capacity"] = self._capacity_said = self.options.capacity
@@ -287,7 +287,7 @@ class Core(Stopping):
         if one.key in self.held:
             return
         self.held[one.key] = one
-        one.began_at = time.monotonic()
+        one.began_at = _clock.now()
         timeout_ms = int(assign.get("timeout_ms") or 0)
         assert self._loop
         if timeout_ms:
@@ -328,7 +328,7 @@ class Core(Stopping):
             result = {**result, "reason": reason, "final": False}
             if reason == "timeout":
                 result["message"] = f"took longer than its timeout of {held.assign.get('timeout_ms')} ms"
-        held.result, held.ended_at = result, time.monotonic()
+        held.result, held.ended_at = result, _clock.now()
         held.ran = held.ended_at - (held.began_at or held.ended_at)
         held.end_locks()
         if held.timer:

@@ -7,10 +7,10 @@ import concurrent.futures
 import json
 import re
 import threading
-import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from . import _clock
 from .errors import Failure, Invalid, Rejected, Stopped
 from .task import Task, lock_refused
 
@@ -106,7 +106,7 @@ class Held:
 
     def begin(self, lease_until: float) -> bool:
         with self._mutex:
-            self._begun = not self._withdrawn and time.monotonic() < lease_until
+            self._begun = not self._withdrawn and _clock.now() < lease_until
             return self._begun
 
     def withdraw(self) -> bool:
@@ -160,7 +160,7 @@ class Held:
         return self.result is None
 
     def ran_ms(self) -> int:
-        return int((time.monotonic() - self.began_at) * 1000) if self.began_at else 0
+        return int((_clock.now() - self.began_at) * 1000) if self.began_at else 0
 
     def take_lines(self, bytes_max: int) -> list[str]:
         """The next lines of up to so many bytes, at least one if there is one."""

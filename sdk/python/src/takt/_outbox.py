@@ -2,10 +2,10 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from . import _clock
 from ._held import Held
 
 FRAME_BYTES_MAX = 1 << 20  # Of what can be divided; the scheduler takes 4 MiB.
@@ -65,7 +65,7 @@ class Outbox:
         assert held.result is not None
         held.sent = True
         result = {"attempt": held.attempt, **held.result, "ran_ms": int(held.ran * 1000),
-                  "ended_ms_ago": int((time.monotonic() - held.ended_at) * 1000)}
+                  "ended_ms_ago": int((_clock.now() - held.ended_at) * 1000)}
         self._add("results", result, 2 * NAME_BYTES + len(held.result.get("data", "")) +
                   len(held.result.get("message", "")))
 

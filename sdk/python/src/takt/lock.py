@@ -3,11 +3,11 @@ from __future__ import annotations
 
 import dataclasses
 import threading
-import time
 import uuid
 from collections.abc import Callable
 from types import TracebackType
 
+from . import _clock
 from ._http import Transport, quote
 from .errors import Conflict, Invalid, LockBusy, LockLost, TaktError, Unavailable, UnknownOutcome
 
@@ -50,7 +50,7 @@ class Lock:
 
     def check(self) -> None:
         """LockLost if it may be another's by now."""
-        if self.lost.is_set() or time.monotonic() >= self._valid_until:
+        if self.lost.is_set() or _clock.now() >= self._valid_until:
             raise LockLost(f"lock '{self.name}' was lost", code="lock_lost")
 
     def on_lost(self, call: Callable[[], object]) -> None:
@@ -68,19 +68,19 @@ class Lock:
         body: dict[str, object] = {"ttl": self._demand.ttl, "permits": self._demand.permits, "request_id": uuid.uuid4().hex}
         if self._demand.owner:
             body["owner"] = self._demand.owner
-        end = time.monotonic() + self._demand.wait
+        end = _clock.now() + self._demand.wait
         while True:
-            asked_at = time.monotonic()
+            asked_at = _clock.now()
             left = max(0.0, min(end - asked_at, ASKED_AT_ONCE))
             try:
                 given = self._post("acquire", {**body, "wait": round(left, 3)}, left + ANSWER_SLACK)
                 break
             except LockBusy:
-                if time.monotonic() >= end:
+                if _clock.now() >= end:
                     raise
             except (Unavailable, UnknownOutcome):
                 # The same request_id finds what it was given, also at the next leader.
-                if time.monotonic() >= end:
+                if _clock.now() >= end:
                     raise
                 self._transport.pause(0.2)
         self.lock_id, self.token = given["lock_id"], int(given["token"])
@@ -117,9 +117,9 @@ class Lock:
 
     def _keep(self) -> None:
         third = self._demand.ttl / 3
-        pause = 0.0 if time.monotonic() > self._valid_until - 2 * third else third
+        pause = 0.0 if _clock.now() > self._valid_until - 2 * third else third
         while not self._released.wait(pause):
-            sent_at = time.monotonic()
+            sent_at = _clock.now()
             try:
                 self._post("renew", {"lock_id": self.lock_id}, third)
                 self._valid_until, pause = sent_at + self._demand.ttl, third
@@ -127,8 +127,8 @@ class Lock:
                 break
             except TaktError:
                 pause = self._demand.ttl / 10
-            if time.monotonic() + pause >= self._valid_until:
-                if self._released.wait(max(0.0, self._valid_until - time.monotonic())):
+            if _clock.now() + pause >= self._valid_until:
+                if self._released.wait(max(0.0, self._valid_until - _clock.now())):
                     return
                 break
         else:

@@ -6,11 +6,11 @@ import concurrent.futures
 import datetime
 import json
 import threading
-import time
 from collections.abc import Mapping
 from types import TracebackType
 from typing import Any, Protocol
 
+from . import _clock
 from ._zstd import payload_of
 from .errors import Invalid, LockBusy, Stopped, Unavailable
 from .models import Duration, Shard, seconds
@@ -88,7 +88,7 @@ class Task:
     @property
     def remaining(self) -> float | None:
         """Seconds until its timeout; None if it has none."""
-        return None if self._deadline is None else max(0.0, self._deadline - time.monotonic())
+        return None if self._deadline is None else max(0.0, self._deadline - _clock.now())
 
     # --- Telling -------------------------------------------------------------------------------
 
