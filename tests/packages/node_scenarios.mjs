@@ -242,6 +242,12 @@ const scenarios = {
       .handle("huge", () => "x".repeat(2 << 20))
       .handle("long", () => ({ n: [1e20] }))
       .handle("half", () => ({ a: "a\ud800b" }))
+      .handle("mute", () => {
+        throw Object.create(null);
+      })
+      .handle("coded", () => {
+        throw new takt.Failure("no invoice", { code: "E42" });
+      })
       .handle("most", () => ["9".repeat(30), 1e22, "\u{1f600}\\ud800"])
       .handle("deaf", () => sleep(8000))
       .handle("slow", async (task) => {
@@ -258,9 +264,17 @@ const scenarios = {
     assert.deepEqual([done.result, done.worker_id], [{ metadata: { customer: "42" }, attempt: 1 }, "node-1"]);
     assert.deepEqual(await client.log(run.id), ["page 1", "page 2"]);
     assert.equal((await client.run("flaky", 1, { retry_policy: { max_retries: 5, delay: 0.01 } })).result, 2);
-    for (const [type, code] of [["picky", "rejected"], ["huge", "handler_failed"], ["long", "handler_failed"], ["half", "handler_failed"]]) {
+    for (const [type, text, code = "handler_failed"] of [
+      ["picky", "no field invoice", "rejected"],
+      ["huge", "the limit"],
+      ["long", "beyond 64 bits"],
+      ["half", "surrogate pair"],
+      ["mute", "a thrown object that has no text"],
+      ["coded", "no invoice (code E42)"],
+    ]) {
       const ended = await client.wait((await client.submit(type, 1, { max_retry: 0 })).id);
       assert.deepEqual([ended.status, ended.error.code], ["failed", code], type);
+      assert.ok(ended.error.message.includes(text), ended.error.message);
     }
     assert.deepEqual((await client.run("most")).result, ["9".repeat(30), 1e22, "\u{1f600}\\ud800"]);
     for (const type of ["slow", "deaf"]) {

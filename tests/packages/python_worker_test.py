@@ -14,6 +14,13 @@ from cluster import SOURCE, ClusterTest, note, until
 import takt
 
 
+class Mute(Exception):
+    """Cannot tell itself."""
+
+    def __str__(self):
+        raise ValueError("no text")
+
+
 class PythonWorkerTest(ClusterTest):
     def client(self, *urls):
         client = takt.Client(list(urls) or self.url, patience=30)
@@ -47,6 +54,8 @@ class PythonWorkerTest(ClusterTest):
         worker.add("odd", lambda task: {1, 2})
         worker.add("long", lambda task: {"n": [-1, 2**64]})
         worker.add("half", lambda task: {"a\ud800b": 1})
+        worker.add("mute", lambda task: (_ for _ in ()).throw(Mute()))
+        worker.add("passed_on", lambda task: (_ for _ in ()).throw(takt.Failure(KeyError("invoice"), code="E42")))
         worker.add("most", lambda task: [2**64 - 1, -2**63, "9" * 30])
         with worker:
             run = client.submit("talk", metadata={"customer": "42"})
@@ -62,7 +71,9 @@ class PythonWorkerTest(ClusterTest):
             for type, code, text in (("bad", "handler_failed", "ZeroDivisionError"), ("picky", "rejected", "invoice"),
                                      ("huge", "handler_failed", "limit"), ("odd", "handler_failed", "no JSON"),
                                      ("long", "handler_failed", "an integer is beyond 64 bits"),
-                                     ("half", "handler_failed", "half of a surrogate pair")):
+                                     ("half", "handler_failed", "half of a surrogate pair"),
+                                     ("mute", "handler_failed", "Mute: Mute that has no text"),
+                                     ("passed_on", "handler_failed", "'invoice' (code E42)")):
                 ended = client.wait(client.submit(type, max_retry=0).id)
                 self.assertEqual((ended.status, ended.error.code), ("failed", code))
                 self.assertIn(text, ended.error.message)

@@ -107,3 +107,12 @@ export function errorOf(status: number, answer: unknown, retryAfter?: string): T
   if (status === 503 && ["no_leader", "unavailable"].includes(problem.code)) return new Unavailable(text, problem);
   return new UnknownOutcome(text, problem);
 }
+
+/** What anything that was thrown says of itself: it need not be an Error, nor have a text. */
+export function textOf(thrown: unknown): string {
+  try {
+    return thrown instanceof Error ? `${thrown.name}: ${thrown.message}` : String(thrown);
+  } catch {
+    return `a thrown ${typeof thrown} that has no text`;
+  }
+}

@@ -1,6 +1,6 @@
 // Held: an attempt in the worker's hand, from its assignment to the acknowledgement of its result.
 import { now } from "./clock.js";
-import { Failure, Invalid, LockBusy, Rejected, Stopped, Unavailable } from "./errors.js";
+import { Failure, Invalid, LockBusy, Rejected, Stopped, Unavailable, textOf } from "./errors.js";
 
 const RESULT_BYTES_MAX = 1 << 20;
 const MESSAGE_BYTES_MAX = 4 << 10;
@@ -81,7 +81,7 @@ export function success(value: unknown): Result {
   try {
     data = JSON.stringify(value);
   } catch (error) {
-    return failure(`the handler returned what is no JSON: ${error}`, { final: true });
+    return failure(`the handler returned what is no JSON: ${textOf(error)}`, { final: true });
   }
   if (data === undefined) return failure(`the handler returned what is no JSON: ${typeof value}`, { final: true });
   const odd = notKept(data);
@@ -97,11 +97,18 @@ export function failure(message: string, more: Partial<Result> = {}): Result {
   return { success: false, reason: "handler_failed", ...more, message: clean(message, MESSAGE_BYTES_MAX) };
 }
 
+/** Handlers give what they have as code, also one of letters. */
+function failureWith(error: Failure, more: Partial<Result>): Result {
+  const code: unknown = error.code;
+  if (typeof code === "number" && (code | 0) === code) return failure(textOf(error.message), { ...more, code });
+  return failure(`${textOf(error.message)} (code ${textOf(code)})`, more);
+}
+
 /** The result of a handler that threw. */
 export function failureOf(error: unknown): Result {
-  if (error instanceof Rejected) return failure(error.message, { final: true, reason: "rejected", code: error.code });
-  if (error instanceof Failure) return failure(error.message, { final: error.final, code: error.code });
-  return failure(error instanceof Error ? `${error.name}: ${error.message}` : String(error));
+  if (error instanceof Rejected) return failureWith(error, { final: true, reason: "rejected" });
+  if (error instanceof Failure) return failureWith(error, { final: error.final });
+  return failure(textOf(error));
 }
 
 /** All three parts: after a store lost its last writes, a number is given out again. */

@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import os from "node:os";
 
 import { now } from "./clock.js";
-import { Conflict, Invalid, Stopped, TaktError, WaitTimeout, WorkerRefused } from "./errors.js";
+import { Conflict, Invalid, Stopped, TaktError, WaitTimeout, WorkerRefused, textOf } from "./errors.js";
 import { Assign, Held, Result, StopReason, failure, failureOf, keyOf, success } from "./held.js";
 import { readServers } from "./http.js";
 import { seconds } from "./models.js";
@@ -297,7 +297,7 @@ export class Worker {
     try {
       this.#options.onEvent?.(event, detail);
     } catch (error) {
-      process.emitWarning(`onEvent threw: ${error}`);
+      process.emitWarning(`onEvent threw: ${textOf(error)}`);
     }
   }
 

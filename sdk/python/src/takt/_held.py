@@ -28,6 +28,13 @@ def clean(text: str, bytes_max: int) -> str:
     return data[:bytes_max].decode("utf-8", "ignore") if len(data) > bytes_max else data.decode()
 
 
+def text_of(thing: object) -> str:
+    try:
+        return str(thing)
+    except Exception:
+        return f"{type(thing).__name__} that has no text"
+
+
 def check_integer(text: str) -> None:
     # Not as an int: Python itself refuses to read those of thousands of digits.
     digits = text.lstrip("-")
@@ -56,7 +63,11 @@ def success(value: Any) -> dict[str, Any]:
     return {"success": True, "data": data}
 
 
-def failure(message: str, *, final: bool = False, reason: str = "handler_failed", code: int = 0) -> dict[str, Any]:
+def failure(message: object, *, final: bool = False, reason: str = "handler_failed", code: object = 0) -> dict[str, Any]:
+    """Handlers give what they have as message and code: an error that they caught, a code of letters."""
+    message = text_of(message)
+    if type(code) is not int or not -1 << 31 <= code < 1 << 31:
+        message, code = f"{message} (code {text_of(code)})", 0
     return {"success": False, "final": final, "reason": reason, "code": code,
             "message": clean(message, MESSAGE_BYTES_MAX)}
 
@@ -67,7 +78,7 @@ def failure_of(error: BaseException) -> dict[str, Any]:
         return failure(error.message, final=True, reason="rejected", code=error.code)
     if isinstance(error, Failure):
         return failure(error.message, final=error.final, code=error.code)
-    text = str(error)
+    text = text_of(error)
     return failure(f"{type(error).__name__}: {text}" if text else type(error).__name__)
 
 
