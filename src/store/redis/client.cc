@@ -80,7 +80,8 @@ struct Client::Attempt {
                                     args, commands};
         if (call.wait_replicas > 0) {
             parts.push_back(std::make_shared<const std::string>(
-                Resp("WAIT", call.wait_replicas, options.wait_timeout.count())));
+                Resp("WAIT", call.wait_replicas,
+                     std::min(options.wait_timeout, call.wait_max).count())));
             ++replies;
         }
         return parts;

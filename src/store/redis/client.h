@@ -45,6 +45,7 @@ struct Call {
     bool repeatable = true;
     Duration timeout_max{600'000};    // Shortens the client's own time limit.
     std::uint64_t wait_replicas = 0;  // Then WAIT follows, and its reply is the last one.
+    Duration wait_max{600'000};       // Shortens the time for that: its connection stands still.
 
     // Either a script with its keys and arguments, or whole commands.
     const Script* script = nullptr;

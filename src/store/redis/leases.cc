@@ -134,6 +134,7 @@ void Leases::TakeTerm(CampaignPtr campaign) {
     // Who wrote it knew no other layout, whatever the installation's has become since.
     call.args.Arg(kLayoutUnsaid);
     call.wait_replicas = client_.options().wait_replicas;
+    call.wait_max = RenewalTime(ttl_) / 2;  // Announcements come behind it.
     client_.Send(std::move(call), [this, campaign](Result<Replies> replies) {
         if (!replies) return campaign->done(std::unexpected(replies.error()));
         OnTerm(campaign, *replies);

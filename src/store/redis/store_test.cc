@@ -233,6 +233,22 @@ TEST(RedisStoreFaults, ACommitWaitsForItsReplicas) {
     EXPECT_EQ(*replica->Cli({"HGET", "{takt:0}:settings", "a"}), "2\n");
 }
 
+// Who goes for the lead waits for replicas that are away. Its announcements are answered meanwhile:
+// else the reason would be said to be a Redis that does not answer.
+TEST(RedisStoreFaults, AnAnnouncementDoesNotWaitForReplicas) {
+    const auto server = StartServer();
+    const auto store = OpenStoreAt(server->url("?wait=1&wait_timeout=8s&timeout=10s"));
+    ASSERT_TRUE(Announce(*store, "node-a", Duration(20'000)));
+    std::promise<Result<Term>> asked;
+    store->Acquire(Candidate{.node = NodeId(Text("node-a"))},
+                   [&](Result<Term> term) { asked.set_value(std::move(term)); });
+    const Result<void> again = Announce(*store, "node-a", Duration(20'000));
+    EXPECT_TRUE(again) << again.error().detail;
+    const Result<Term> term = asked.get_future().get();
+    ASSERT_FALSE(term);
+    EXPECT_THAT(term.error().detail, testing::HasSubstr("0 of 1 replicas"));
+}
+
 // Programs follow along by Pub/Sub, and catch up from the stream.
 TEST(RedisStoreEvents, EventsArePublishedAndKeptInABoundedStream) {
     const auto server = StartServer();
