@@ -169,6 +169,7 @@ void Presence::OnRead(Steady began, Steady trusted, const Result<std::vector<Lea
     if (rows) {
         rows_ = *rows;
         TrustRows(trusted);
+        EndStrays();
         NoteTrouble(read_trouble_, {});
         TellAll(began);
     } else {
@@ -194,6 +195,26 @@ void Presence::TrustRows(Steady trusted) {
             {{"partition", row.partition}});
         store_.Resign(term, {}, [](const Result<void>&) {});
     }
+}
+
+// A namespace may be let go while this process is out of touch with its terms: paused, or started a
+// moment ago with the terms of the process before. Nobody here ends such a term, and nobody else may
+// take it as long as this node is announced, so a namespace that is being deleted would never go.
+void Presence::EndStrays() {
+    const Steady now = runtime_.Now().steady;
+    std::map<Partition, Stray> found;
+    for (const LeaderRow& row : rows_) {
+        const bool own = row.leads() && row.node == config_.row.node;
+        if (!own || places_.contains(row.partition)) continue;
+        const Term term{row.partition, row.epoch, row.nonce};
+        const auto known = strays_.find(row.partition);
+        const bool same = known != strays_.end() && known->second.term == term;
+        const Steady since = same ? known->second.since : now;
+        found.emplace(row.partition, Stray{term, since});
+        // Its namespace may only be about to be served.
+        if (now - since >= config_.ttl) store_.Resign(term, {}, [](const Result<void>&) {});
+    }
+    strays_ = std::move(found);
 }
 
 void Presence::ReadLater(Duration delay) {

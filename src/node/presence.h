@@ -126,6 +126,12 @@ class Presence {
         Seat seat;
     };
 
+    // A term of this node that no member has.
+    struct Stray {
+        Term term;
+        Steady since{};
+    };
+
     void Announce();
     void OnAnnounced(Steady asked, const Result<void>& result);
     void ReadNodes();
@@ -138,8 +144,9 @@ class Presence {
     bool NoteSeat(Place& place, const LeaderRow* row);
     ShareView View() const;
     void TellAll(Steady began);
-    // Trusts the terms that were read, and ends those whose loop hangs.
+    // Trusts the terms that were read, and ends those whose loop hangs and those that nobody holds.
     void TrustRows(Steady trusted);
+    void EndStrays();
     // What is wrong with announcing, or with reading; empty: nothing any more.
     void NoteTrouble(std::string& what, std::string trouble);
     const std::string& trouble() const;
@@ -157,6 +164,7 @@ class Presence {
     // All below on the presence's thread.
     std::map<Partition, Place> places_;
     std::vector<LeaderRow> rows_;  // As they were last read.
+    std::map<Partition, Stray> strays_;
     std::map<NodeId, Peer> peers_;
     std::string announce_trouble_;
     std::string read_trouble_;

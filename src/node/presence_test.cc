@@ -40,6 +40,40 @@ TEST(PresenceTest, ALoopThatHangsLosesItsLead) {
     EXPECT_EQ(store.resigns.front().first.first, kTerm);
 }
 
+// A namespace was let go while its leader was paused: the term stands in the store, and this process
+// keeps it alive by being announced. It is ended, not left for ever; one that is served soon is not.
+TEST(PresenceTest, ATermThatNobodyHoldsIsEnded) {
+    const LogCapture quiet;
+    DrivenStore store;
+    store.presence_by_hand = true;
+    DrivenRuntime loop;
+    Presence presence(loop, store, PresenceConfig{.row = {.node = NodeId("a")}}, SeedOf(2));
+    presence.Start();
+    const auto pass = [&](Duration time) {
+        for (; time > Duration(0); time -= 100ms) {
+            loop.Pass(100ms);
+            while (!store.announces.empty()) DrivenStore::Reply(store.announces, Result<void>());
+            while (!store.leaders.empty()) {
+                DrivenStore::Reply(store.leaders,
+                                   Result<std::vector<LeaderRow>>({{3, NodeId("a"), {}, 7, 99},
+                                                                   {4, NodeId("a"), {}, 8, 98},
+                                                                   {5, NodeId("b"), {}, 9, 97}}));
+            }
+            loop.Run();
+        }
+    };
+    pass(5s);
+    presence.Join({.partition = 4, .name = "soon", .tell = [](const Standing&) {}});
+    pass(4s);
+    EXPECT_TRUE(store.resigns.empty());
+    pass(3s);
+
+    ASSERT_FALSE(store.resigns.empty());
+    for (const auto& resign : store.resigns) EXPECT_EQ(resign.first.first, (Term{3, 7, 99}));
+    presence.Part(4);
+    loop.Run();
+}
+
 // Two schedulers of three are on a machine that fails: one led, and the other, which led nothing, would
 // be the next. The third does not wait for it once it is seen to be gone too.
 TEST(PresenceTest, ANodeThatIsGoneTakesNothingOfThePlan) {
