@@ -14,6 +14,7 @@ Api::~Api() {
     // Each of them holds the gate.
     gate_->home_realm.reset();
     gate_->realms.clear();
+    gate_->passings.Clear();
 }
 
 std::shared_ptr<Api> Api::Make(ApiParts parts) {
@@ -40,6 +41,7 @@ std::shared_ptr<Api> Api::Make(ApiParts parts) {
         .access = AccessPolicy(parts.config.access),
         .access_awaited = {},
         .sessions = {},
+        .passings = {},
         .random = Random(NewRandomSeed()),
         .routes = RouteTable(std::move(routes)),
         .descriptions = {},

@@ -26,10 +26,6 @@ constexpr std::size_t kStrangerBytesMax = 4096;
 // can reach the port would be too much.
 constexpr std::size_t kTokenlessBytesMax = 64 << 10;
 
-// How long a call waits for a namespace to have a leader, and how often it looks.
-constexpr Duration kLeaderAwaited{2'000};
-constexpr Duration kLeaderAsked{50};
-
 HttpResponse NoRoute(const HttpRequest& request, const RouteTable::Match& match) {
     if (match.allowed.empty()) {
         return ProblemResponse({404, "no_route", "there is nothing at this address; see /docs"},
@@ -184,29 +180,13 @@ void NoteUse(Gate& gate) {
     }
 }
 
-// A lead that changes hands is there again in a moment. A call that finds nobody waits for that.
-void ToLeader(Call call, Steady until) {
-    Services& services = call.services();
-    const Route& route = call.route();
-    if (services.node.leads()) return route.handler(std::move(call));
-    const NodeStatus status = services.node.status();
-    if (status.role == Role::kLeader) return route.handler(std::move(call));  // Since a moment ago.
-    Gate& gate = *services.gate;
-    if (CanPassOn(call, status, gate.forward) || !gate.after || SteadyClock::now() >= until) {
-        return PassOn(std::move(call), status, route.waits ? gate.stream : gate.forward);
-    }
-    const std::shared_ptr<Gate> held = services.gate;
-    held->after(kLeaderAsked,
-                [call = std::move(call), until]() mutable { ToLeader(std::move(call), until); });
-}
-
 void Dispatch(Call call, std::unique_ptr<BulkReader> reader) {
     NoteUse(*call.services().gate);
     // Nothing of it is submitted yet: if this node does not lead any more, the node says so.
     if (reader) return CreateFrom(std::move(call), *reader);
     const Route& route = call.route();
     if (route.where == Where::kAnyNode) return route.handler(std::move(call));
-    ToLeader(std::move(call), SteadyClock::now() + kLeaderAwaited);
+    AskLeader(std::move(call));
 }
 
 Problem NoSuchSpace(const RouteTable::Match& match, const Principal& who) {

@@ -166,7 +166,8 @@ void AddExecutorCallbackRoutes(std::vector<Route>& routes) {
          .path = "/api/v1/executions/{id}/callback",
          .summary = "An executor tells how an execution ended; needs the attempt's token",
          .takes = "Callback",
-         .gives = "CallbackAnswer"},
+         .gives = "CallbackAnswer",
+         .repeatable = true},
         Callback);
     add({.method = HttpMethod::kPost,
          .path = "/api/v1/executions/{id}/log",

@@ -223,7 +223,8 @@ void AddFleetRoutes(std::vector<Route>& routes) {
          .permission = Permission::kExecutor,
          .summary = "Register an executor with the tasks it brings, or update it",
          .takes = "Registration",
-         .gives = "Executor"},
+         .gives = "Executor",
+         .repeatable = true},
         Register);
     add({.method = HttpMethod::kPost,
          .path = "/api/v1/executors/{id}/heartbeat",
@@ -232,7 +233,8 @@ void AddFleetRoutes(std::vector<Route>& routes) {
          .takes = "ExecutorLoad",
          .body_optional = true,
          .gives = "Executor",
-         .routine = true},
+         .routine = true,
+         .repeatable = true},
         Beat);
     add({.method = HttpMethod::kGet,
          .path = "/api/v1/executors",

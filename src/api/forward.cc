@@ -148,6 +148,7 @@ Forward ForwardOver(HttpClient& client, std::shared_ptr<LeaderReach> reach) {
                                                HttpReply reply) {
         std::string request_id = request.request_id;
         HttpCall call = CallOf(request, address);
+        call.gone = std::move(request.gone);
         client.Send(std::move(call),
                     [reply = std::move(reply), request_id = std::move(request_id), reach,
                      address = std::string(address)](Result<HttpAnswer> answer) mutable {

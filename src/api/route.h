@@ -70,6 +70,7 @@ struct Route {
     bool waits = false;  // Answers when its caller says; passed on with more patience than others.
     std::string_view waits_by = {};  // It does so only if the query has this; empty: always.
     bool open_query = false;         // Others may add to the query what they like.
+    bool repeatable = false;         // A POST that changes nothing more if it comes twice.
     bool opens_session = false;  // A GET after which much can be done, and so written down as well.
 
     std::size_t body_bytes_max = 0;  // Filled in from ApiConfig.

@@ -4,7 +4,6 @@
 #include "api/audit.h"
 #include "api/execution_reads.h"
 #include "api/execution_waits.h"
-#include "api/passed_on.h"
 #include "api/refusals.h"
 #include "metrics/meters.h"
 
@@ -15,11 +14,6 @@ namespace {
 bool IsRefusedStranger(const Route& route, int status) {
     return route.permission == Permission::kNone && route.method != HttpMethod::kGet &&
            (status == 401 || status == 403 || status == 409);
-}
-
-std::string WhyNobodyLeads(const NodeStatus& status) {
-    if (status.trouble.empty()) return "no scheduler leads at the moment; try again in a second";
-    return "no scheduler leads: " + status.trouble;
 }
 
 }  // namespace
@@ -50,26 +44,6 @@ void Call::Send(HttpResponse response) {
     if (!who_.token_id.empty()) EndWithToken(response, services_->gate, who_.token_id);
     GuardAnswer(response, request_);
     reply_(std::move(response));
-}
-
-bool CanPassOn(const Call& call, const NodeStatus& status, const Forward& forward) {
-    return forward && status.leader && status.leader->node != status.node &&
-           !status.leader->address.empty() && !call.request().headers.Find(kForwarded);
-}
-
-void PassOn(Call call, const NodeStatus& status, const Forward& forward) {
-    if (!CanPassOn(call, status, forward)) {
-        return call.Refuse({.status = 503,
-                            .code = "no_leader",
-                            .detail = WhyNobodyLeads(status),
-                            .retry_after_seconds = 1});
-    }
-    if (IsAudited(call.route())) {
-        LogPassedOn(call.route(), call.request(), call.who(), status.leader->node.view());
-    }
-    HttpRequest request = std::move(call.request());
-    request.headers.Add(kForwarded, ForwardedBy(status, request));
-    forward(std::move(request), status.leader->address, call.TakeReply());
 }
 
 }  // namespace takt::internal

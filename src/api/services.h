@@ -1,5 +1,5 @@
-// Services: what the handlers of the API work with, and the call that they answer. Gate: what a
-// server's thread has for all namespaces together.
+// Services: what the handlers of the API work with. Gate: what a server's thread has for all
+// namespaces together.
 #pragma once
 
 #include <atomic>
@@ -12,9 +12,10 @@
 #include <string_view>
 
 #include "api/access_policy.h"
+#include "api/call.h"
 #include "api/leader_reach.h"
 #include "api/open_sessions.h"
-#include "api/problem.h"
+#include "api/passings.h"
 #include "api/refusal_book.h"
 #include "api/route.h"
 #include "api/signin.h"
@@ -62,42 +63,6 @@ struct ApiConfig {
     std::size_t bulk_tasks_max = 10'000;
 };
 
-// A request that has found its route and may use it. Answers once, from any thread.
-class Call {
-  public:
-    Call(std::shared_ptr<Services> services, const Route& route, HttpRequest request,
-         HttpReply reply, Principal who)
-        : services_(std::move(services)),
-          route_(&route),
-          request_(std::move(request)),
-          reply_(std::move(reply)),
-          who_(std::move(who)) {}
-
-    Services& services() const { return *services_; }
-    const std::shared_ptr<Services>& shared_services() const { return services_; }
-    const Route& route() const { return *route_; }
-    const HttpRequest& request() const { return request_; }
-    HttpRequest& request() { return request_; }
-    const Principal& who() const { return who_; }
-
-    void Send(HttpResponse response);
-    // For an answer that somebody else gives. Nothing may be sent after it.
-    HttpReply TakeReply() { return std::move(reply_); }
-    void Json(int status, std::string body) { Send(HttpResponse::Json(status, std::move(body))); }
-    void Refuse(const Problem& problem) { Send(ProblemResponse(problem, request_.request_id)); }
-    // Refuses with what reading the request found wrong.
-    void RefuseRequest(const Error& error) { Refuse(ProblemOfRequest(error)); }
-    // Refuses with what the engine or the store answered.
-    void RefuseAnswer(const Error& error) { Refuse(ProblemOfAnswer(error)); }
-
-  private:
-    std::shared_ptr<Services> services_;
-    const Route* route_;
-    HttpRequest request_;
-    HttpReply reply_;
-    Principal who_;
-};
-
 // The API's word on itself, made once, as it is sent.
 struct Descriptions {
     std::string openapi;
@@ -133,6 +98,7 @@ struct Gate {
     AccessPolicy access;
     std::vector<std::move_only_function<void()>> access_awaited;  // See AwaitAccess.
     OpenSessions sessions;
+    Passings passings;
     Random random;
     const RouteTable routes;
     Descriptions descriptions;
@@ -183,18 +149,12 @@ struct Services : RealmParts {
     const std::shared_ptr<ExecutionWaits> waits;
 };
 
-// Passes a call that only the leader can answer on to it; refuses it if nobody leads, or if it was
-// passed on once already.
+// Has a call that only the leader can answer answered by it: here, or by passing it on. A lead that
+// changes hands is there again in a moment: a call that finds nobody waits for that.
+void AskLeader(Call call);
+
+// Passes a call on to the leader; refuses it if nobody leads, or if it was passed on once already.
 void PassOn(Call call, const NodeStatus& status, const Forward& forward);
 bool CanPassOn(const Call& call, const NodeStatus& status, const Forward& forward);
-
-// The id in the path. Answers the call and gives nothing if it is none.
-template <typename Id>
-std::optional<Id> PathId(Call& call) {
-    auto id = Id::Parse(call.request().Parameter("id"), "id");
-    if (id) return std::move(*id);
-    call.RefuseRequest(id.error());
-    return std::nullopt;
-}
 
 }  // namespace takt::internal
