@@ -16,10 +16,12 @@ constexpr auto kFailureWindow = std::chrono::seconds(60);
 constexpr std::size_t kAddressesMax = 10'000;
 constexpr auto kUseWritten = std::chrono::hours(1);
 constexpr std::string_view kExpired = "the token has expired";
+// A token cannot be made here, since nobody is let in to do it, nor in the store while one leads it.
 constexpr std::string_view kLost =
     "all access tokens are gone from the store, and nobody revoked them: it was emptied, or has "
-    "lost "
-    "what it had. Nobody is let in until there is a token again or this scheduler is restarted";
+    "lost what it had. Nobody is let in: stop the schedulers of this store, make a token with "
+    "'takt "
+    "token create --role admin --store URL', and start them again";
 constexpr std::string_view kSignedOut = "the sign-in is over";
 // Before the provider's name for somebody, where tokens have their id.
 constexpr std::string_view kSessionId = "signin:";

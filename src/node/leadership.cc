@@ -72,12 +72,22 @@ void Leadership::OnStanding(const Standing& standing) {
     NoteTrouble(presence_trouble_.empty() ? acquire_trouble_ : presence_trouble_);
     if (standing.read_at <= resigned_at_) return;
     row_ = standing.row;
+    CheckLoss(standing);
     // A store may lose its last writes. Of its own partition alone: what workers claim to have seen
     // raises an epoch, and those of another namespace are nothing to this one.
     if (row_) epoch_floor_ = std::max(epoch_floor_, row_->epoch);
     if (term_) return OnOwnRow(standing);
     FollowLeader(standing);
     if (standing.campaign) CampaignIn(*standing.campaign);
+}
+
+// Every node that has seen the later term says so, and not only the one that led: it may be gone.
+void Leadership::CheckLoss(const Standing& standing) {
+    const std::uint64_t epoch = row_ ? row_->epoch : 0;
+    if (epoch == stored_epoch_ || (epoch < stored_epoch_ && standing.read_at <= stored_at_)) return;
+    const std::uint64_t had = std::exchange(stored_epoch_, epoch);
+    stored_at_ = runtime_.Now().steady;
+    if (epoch < had && events_.on_loss) events_.on_loss(had, epoch);
 }
 
 void Leadership::OnOwnRow(const Standing& standing) {
@@ -175,6 +185,8 @@ void Leadership::Win(const Term& term, Steady until) {
     leader_ = row_ = LeaderRow{partition_, presence_.config().row.node,
                                presence_.config().row.address, term.epoch, term.nonce};
     epoch_floor_ = std::max(epoch_floor_, term.epoch);
+    stored_epoch_ = std::max(stored_epoch_, term.epoch);
+    stored_at_ = won_at_;
     ++elections_;
     WatchTrust();
     events_.on_elected(term);

@@ -51,6 +51,9 @@ class Leadership {
         // This node leads more than its share: brings what is under way to its end and calls
         // HandOver, or leaves it.
         std::function<void(const NodeId& to)> on_hand_over;
+        // The store ends at an earlier term than it did before, or has none any more: it has lost
+        // what was written to it.
+        std::function<void(std::uint64_t had, std::uint64_t has)> on_loss;
     };
 
     // `name` is that of the partition's namespace. The presence outlives it.
@@ -92,6 +95,7 @@ class Leadership {
 
   private:
     void OnStanding(const Standing& standing);
+    void CheckLoss(const Standing& standing);
     void OnOwnRow(const Standing& standing);
     void FollowLeader(const Standing& standing);
     void CampaignIn(Duration delay);
@@ -117,8 +121,10 @@ class Leadership {
     Steady not_before_{};           // After it was given up, others go first.
     Steady resigned_at_{};          // What was read before shows a term that is given up.
     std::uint64_t epoch_floor_ = 0;
-    Steady lifting_since_{};   // Begin of the window in which
-    std::uint32_t lifts_ = 0;  // so many asked for a later term.
+    std::uint64_t stored_epoch_ = 0;  // Of the last term that is known to have been stored,
+    Steady stored_at_{};              // and since when: reads that began before may not show it.
+    Steady lifting_since_{};          // Begin of the window in which
+    std::uint32_t lifts_ = 0;         // so many asked for a later term.
     std::uint64_t elections_ = 0;
     std::string presence_trouble_;
     std::string acquire_trouble_;

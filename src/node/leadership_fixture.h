@@ -34,14 +34,17 @@ class LeadershipTest : public ::testing::Test {
             SeedOf(1));
         leadership = std::make_unique<Leadership>(
             runtime, store, *presence, Partition(0), "default",
-            Leadership::Events{.on_elected = [this](const Term&) { ++elected; },
-                               .on_deposed =
-                                   [this](const std::string& reason) {
-                                       ++deposed;
-                                       why = reason;
-                                   },
-                               .on_change = [this] { ++changes; },
-                               .on_hand_over = [this](const NodeId& to) { heir = to; }});
+            Leadership::Events{
+                .on_elected = [this](const Term&) { ++elected; },
+                .on_deposed =
+                    [this](const std::string& reason) {
+                        ++deposed;
+                        why = reason;
+                    },
+                .on_change = [this] { ++changes; },
+                .on_hand_over = [this](const NodeId& to) { heir = to; },
+                .on_loss = [this](std::uint64_t had,
+                                  std::uint64_t has) { losses.emplace_back(had, has); }});
     }
 
     void Start() {
@@ -108,6 +111,7 @@ class LeadershipTest : public ::testing::Test {
     int changes = 0;
     std::string why;
     NodeId heir;
+    std::vector<std::pair<std::uint64_t, std::uint64_t>> losses;  // The terms before and after.
 };
 
 }  // namespace takt::internal

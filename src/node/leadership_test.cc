@@ -164,5 +164,37 @@ TEST_F(LeadershipTest, ALostAnnouncementIsMadeAgainWhileThereIsTrust) {
     EXPECT_TRUE(leadership->trusted());
 }
 
+// A failover went to a replica that was behind, or Redis was restarted without its disk. Whoever led is
+// gone, and another node is elected: those who had seen the later term say what nobody else can.
+TEST_F(LeadershipTest, AStoreThatKnowsFewerTermsThanWereReadHasLostSome) {
+    using Losses = decltype(losses);
+    Start();
+    Announced();
+    PassWell(2s, {RowOf("b", {0, 12, 1})});
+    EXPECT_EQ(losses, Losses{});
+    PassWell(2s, {RowOf("b", {0, 9, 1})});
+    EXPECT_EQ(losses, (Losses{{12, 9}})) << "once";
+    PassWell(2s, {});
+    EXPECT_EQ(losses, (Losses{{12, 9}, {9, 0}}));
+    ASSERT_EQ(store.acquires.size(), 1u);
+    EXPECT_EQ(store.acquires.front().first.epoch_floor, 12u);
+    Answer(store.acquires, Result<Term>(Term{0, 13, 100}));
+    PassWell(2s, {RowOf("a", {0, 13, 100})});
+    EXPECT_EQ(losses.size(), 2u);
+}
+
+// The answer that an earlier read gets after the election shows the term before.
+TEST_F(LeadershipTest, AReadFromBeforeATermWasWonShowsNoLoss) {
+    StartCampaign();
+    runtime.Pass(1s);
+    ASSERT_FALSE(store.leaders.empty());
+    Answer(store.acquires, Result<Term>(kTerm));
+    Answer(store.leaders, Result<std::vector<LeaderRow>>({RowOf("b", {0, 6, 0})}));
+    PassWell(2s, {RowOf("a", kTerm)});
+
+    EXPECT_TRUE(losses.empty());
+    EXPECT_EQ(deposed, 0);
+}
+
 }  // namespace
 }  // namespace takt::internal

@@ -76,5 +76,25 @@ TEST(LoaderTest, ALeaderSaysThatTheStoreHasLostWhatItHadWritten) {
     EXPECT_THAT(log.lines(), testing::Contains(testing::HasSubstr("the store is empty")));
 }
 
+// The one that led is gone together with what it had written; a scheduler that followed it tells.
+TEST(LoaderTest, AFollowerSaysThatTheStoreHasLostATerm) {
+    const LogCapture log;
+    DrivenRuntime runtime;
+    DrivenStore store;
+    NodeConfig config;
+    config.leadership.node = NodeId("a");
+    Node node(runtime, store, config, SeedOf(1), nullptr);
+    store.rows = {{0, NodeId("b"), "http://b", 12, 1}};
+    node.Start();
+    runtime.Pass(2s);
+    EXPECT_EQ(node.status().lost, "");
+    store.rows.clear();
+    runtime.Pass(2s);
+
+    EXPECT_THAT(node.status().lost, testing::HasSubstr("the store knows of no term, though term 12 "
+                                                       "was read there: it was emptied"));
+    EXPECT_THAT(log.lines(), testing::Contains(testing::HasSubstr("the store knows of no term")));
+}
+
 }  // namespace
 }  // namespace takt::internal

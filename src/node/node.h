@@ -62,7 +62,8 @@ struct NodeStatus {
     std::uint64_t changes = 0;
     std::string
         trouble;  // Why the store cannot be written to or give the lead; empty while it can.
-    // A loss of the store, of what this process had written to it, for a day; empty: there is none.
+    // A loss of the store, of what this process had written to it or read there, for a day; empty:
+    // there is none.
     std::string lost;
     Time started_at{};
 };
@@ -130,6 +131,8 @@ class Node {
     void OnDeposed(const std::string& why);
     void BeginTerm(std::unique_ptr<Engine> engine, Serial last_serial);
     void NoteLoss(Serial last_serial);
+    void NoteLostTerm(std::uint64_t had, std::uint64_t has);
+    void SayLoss(std::string loss);
     void EndTerm(const std::string& why);
     void Release(const Effects& effects);
     Flow<> LookUp(std::vector<ExecutionId> ids);

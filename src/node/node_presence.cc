@@ -55,15 +55,24 @@ void Node::Publish() {
 // copy. What is gone nobody else can tell.
 void Node::NoteLoss(Serial last_serial) {
     if (last_serial >= stored_serial_) return;
-    const std::string until = FormatTime(TimeOf(stored_serial_));
-    lost_ = (last_serial == 0 ? "the store is empty"
+    SayLoss((last_serial == 0 ? "the store is empty"
                               : "the store ends at " + FormatTime(TimeOf(last_serial))) +
-            ", though it had taken what was written until " + until + " (" +
-            std::to_string(live_left_) +
-            " executions were live then): it was emptied, or has lost what it had";
-    lost_at_ = runtime_.Now().steady;
+            ", though it had taken what was written until " + FormatTime(TimeOf(stored_serial_)) +
+            " (" + std::to_string(live_left_) + " executions were live then)");
     stored_serial_ = last_serial;
+}
+
+void Node::NoteLostTerm(std::uint64_t had, std::uint64_t has) {
+    SayLoss((has == 0 ? "the store knows of no term"
+                      : "the last term that the store knows of is " + std::to_string(has)) +
+            ", though term " + std::to_string(had) + " was read there");
+}
+
+void Node::SayLoss(std::string loss) {
+    lost_ = std::move(loss) + ": it was emptied, or has lost what it had";
+    lost_at_ = runtime_.Now().steady;
     Log(LogLevel::kError, "node", lost_, {{"namespace", config_.leadership.name.view()}});
+    Publish();
 }
 
 // So that status is never much older.
