@@ -97,8 +97,45 @@ Result<std::string> ReadLog(const json::object& object) {
     return log ? ReadLines(*log, "log") : std::string();
 }
 
+// A body that is a JSON object.
+struct ServiceBody {
+    json::value value;
+    std::string unkept;  // Why it cannot be kept as it is; empty: it can.
+};
+
+Result<ServiceBody> ReadBody(std::string_view text) {
+    const JsonLimits limits{.bytes_max = kReportBytesMax};
+    auto value = ParseJson(text, limits);
+    ServiceBody body{.value = value ? std::move(*value) : json::value(),
+                     .unkept = value ? "" : value.error().detail};
+    if (!value) {
+        auto seen = ParseByGrammar(text, limits);
+        if (!seen) return std::unexpected(value.error());
+        body.value = std::move(*seen);
+    }
+    if (!body.value.is_object()) return Fail(ErrorCode::kInvalid, "must be a JSON object");
+    return body;
+}
+
+// The work was done, but its result cannot be kept; doing it again would not mend that, nor would
+// waiting for a report that can. A failure stays what it was, without its data.
+void KeepWhatCanBe(ServiceReport& report, const std::string& unkept) {
+    const OutcomePtr said = report.outcome;
+    if (report.success) {
+        report.success = report.retryable = false;
+        report.outcome = Failure(Reason::kRejected, 0, "the result cannot be kept: " + unkept);
+    } else {
+        const bool readable = IsValidUtf8(said->message.view());
+        report.outcome =
+            Failure(said->reason, said->code,
+                    readable ? said->message.str() : "the error cannot be kept: " + unkept);
+    }
+    if (!IsValidUtf8(report.log)) report.log.clear();
+}
+
 // Nothing if there is no status, or one that is not final.
-Result<std::optional<ServiceReport>> ReadReport(const json::object& object) {
+Result<std::optional<ServiceReport>> ReadReport(const ServiceBody& body) {
+    const json::object& object = body.value.get_object();
     const json::value* name = object.if_contains("status");
     if (!name || name->is_null()) return std::nullopt;
     const auto status = name->is_string() ? ParseServiceStatus(name->get_string()) : std::nullopt;
@@ -121,6 +158,7 @@ Result<std::optional<ServiceReport>> ReadReport(const json::object& object) {
     auto log = ReadLog(object);
     if (!log) return std::unexpected(log.error());
     report.log = std::move(*log);
+    if (!body.unkept.empty()) KeepWhatCanBe(report, body.unkept);
     return report;
 }
 
@@ -177,30 +215,18 @@ PushAnswer ReadOtherStatus(const json::object& object, std::string_view word) {
     return answer;
 }
 
-// Of an answer that cannot be kept: whether it says anything but that it goes on. Then a callback is
-// not to be waited for, nor would another call mend it.
-bool SaysAnEnd(std::string_view body) {
-    const auto value = ParseByGrammar(body, {.bytes_max = kReportBytesMax});
-    if (!value || !value->is_object()) return false;
-    const json::value* name = value->get_object().if_contains("status");
-    if (!name || !name->is_string()) return false;
-    const auto status = ParseServiceStatus(name->get_string());
-    return !status || *status != ServiceStatus::kGoesOn;
-}
-
 PushAnswer ReadOk(const std::string& body) {
-    const auto value = ParseJson(body, {.bytes_max = kReportBytesMax});
-    if (!value && SaysAnEnd(body)) {
-        return Ended(Reason::kRejected, 200,
-                     "the executor's answer cannot be kept: " + value.error().detail, false);
-    }
+    const auto said = ReadBody(body);
     // "ok" or an empty body: it was taken, and says no more.
-    if (!value || !value->is_object()) return {};
-    const json::value* status = value->get_object().if_contains("status");
+    if (!said) return {};
+    const json::object& object = said->value.get_object();
+    const json::value* status = object.if_contains("status");
     if (status && status->is_string() && !ParseServiceStatus(status->get_string())) {
-        return ReadOtherStatus(value->get_object(), status->get_string());
+        if (said->unkept.empty()) return ReadOtherStatus(object, status->get_string());
+        return Ended(Reason::kRejected, 200,
+                     "the executor's answer cannot be kept: " + said->unkept, false);
     }
-    auto report = ReadReport(value->get_object());
+    auto report = ReadReport(*said);
     if (!report) {
         PushAnswer answer =
             Ended(Reason::kRejected, 200,
@@ -210,18 +236,18 @@ PushAnswer ReadOk(const std::string& body) {
     }
     PushAnswer answer{.ended = std::move(*report)};
     // A log that cannot be read is no reason to doubt an attempt that goes on.
-    if (!answer.ended) answer.log = ReadLog(value->get_object()).value_or("");
+    if (!answer.ended && said->unkept.empty()) answer.log = ReadLog(object).value_or("");
     return answer;
 }
 
 }  // namespace
 
 Result<CallbackBody> ReadCallback(std::string_view body) {
-    const auto value = ParseJson(body, {.bytes_max = kReportBytesMax});
-    if (!value) return std::unexpected(value.error());
-    if (!value->is_object()) return Fail(ErrorCode::kInvalid, "a callback must be a JSON object");
+    const auto said = ReadBody(body);
+    if (!said) return std::unexpected(said.error());
+    const json::object& object = said->value.get_object();
     CallbackBody callback;
-    for (const auto& member : value->get_object()) {
+    for (const auto& member : object) {
         const std::string_view key = member.key();
         if (key == "token" || key == "callback_token" || key == "execution_id") {
             auto text = ReadText(member.value(), key);
@@ -236,11 +262,13 @@ Result<CallbackBody> ReadCallback(std::string_view body) {
                         std::string(key.substr(0, 64)));
         }
     }
-    auto report = ReadReport(value->get_object());
+    auto report = ReadReport(*said);
     if (!report) return std::unexpected(report.error());
     if (!*report) return Bad("status", "must be success, completed or failed");
-    const json::value* error = value->get_object().if_contains("error");
-    if ((*report)->success && error && !error->is_null()) {
+    const json::value* error = object.if_contains("error");
+    const bool success =
+        ParseServiceStatus(object.at("status").get_string()) == ServiceStatus::kSuccess;
+    if (success && error && !error->is_null()) {
         return Bad("error", "is given, and status says success: send one of them");
     }
     callback.report = std::move(**report);

@@ -74,6 +74,48 @@ TEST(ServiceReport, AnAnswerThatIsJsonButCannotBeKeptIsAFailureThatIsSeen) {
     }
 }
 
+// The same by a callback: refused, it would leave the attempt open until its timeout, and then the
+// work would be ordered a second time. A failure stays one that is tried again, without its data.
+TEST(ServiceReport, ACallbackThatIsJsonButCannotBeKeptEndsTheAttempt) {
+    const auto done = ReadCallback(
+        R"({"status":"success","result":{"n":12345678901234567890123},"callback_token":"t"})");
+    ASSERT_TRUE(done) << done.error().detail;
+    EXPECT_FALSE(done->report.success);
+    EXPECT_FALSE(done->report.retryable);
+    EXPECT_THAT(done->report.outcome->message.str(),
+                testing::AllOf(testing::HasSubstr("the result cannot be kept: "),
+                               testing::HasSubstr("beyond 64 bits")));
+    EXPECT_TRUE(done->report.outcome->data.empty());
+    EXPECT_EQ(done->token, "t");
+
+    const auto failed = ReadCallback(
+        R"({"status":"failed","error":"the bank is down","result":{"n":12345678901234567890123}})");
+    ASSERT_TRUE(failed) << failed.error().detail;
+    EXPECT_TRUE(failed->report.retryable);
+    EXPECT_EQ(failed->report.outcome->message.str(), "the bank is down");
+    EXPECT_TRUE(failed->report.outcome->data.empty());
+
+    const auto unreadable =
+        ReadCallback(R"({"status":"failed","error":"a\ud800b","log":"\ud800"})");
+    ASSERT_TRUE(unreadable) << unreadable.error().detail;
+    EXPECT_THAT(unreadable->report.outcome->message.str(),
+                testing::HasSubstr("the error cannot be kept: "));
+    EXPECT_EQ(unreadable->report.log, "");
+    // What says no end, or is no JSON, is the caller's to mend.
+    EXPECT_FALSE(ReadCallback(R"({"status":"done","result":12345678901234567890123})"));
+    EXPECT_FALSE(ReadCallback(R"({"status":"success","result":12345678901234567890123)"));
+}
+
+// A failure with odd data, in the answer itself.
+TEST(ServiceReport, AFailureWhoseDataCannotBeKeptStaysWhatItWas) {
+    const std::string body =
+        R"({"status":"failed","error":"the bank is down","result":[12345678901234567890123]})";
+    const PushAnswer answer = ReadPushAnswer(HttpAnswer{.status = 200, .body = body});
+    ASSERT_TRUE(answer.ended);
+    EXPECT_TRUE(answer.ended->retryable);
+    EXPECT_EQ(answer.ended->outcome->message.str(), "the bank is down");
+}
+
 // A service says "ok" and calls nobody back: nobody may wait for it until the timeout, and then pay
 // a second time.
 TEST(ServiceReport, AStatusThatIsNoKnownWordIsAFailureThatIsSeen) {
