@@ -35,7 +35,9 @@ void Engine::OnOverdue(Live& live) {
                                                   now_.steady - config_.timeout_grace;
     const bool away =
         slot.row.link == LinkKind::kStream && unheard && !TAKT_MUTANT("engine.time_out_absent");
-    if ((live.row.status == Status::kScheduled && unsent) || away) {
+    // This process slept, or was kept busy: the answer may lie unread in a socket.
+    const bool late = now_.steady - overdue_.TimeOf(live) > kLookAgain;
+    if ((live.row.status == Status::kScheduled && unsent) || away || late) {
         return overdue_.Set(live, now_.steady + kLookAgain, live.row.serial);
     }
     StopAtWorker(live, Reason::kTimeout);

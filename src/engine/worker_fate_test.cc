@@ -36,6 +36,26 @@ TEST_F(WorkerFateTest, ASessionThatIsOpenedAnewGivesAServiceNoMoreTime) {
     EXPECT_EQ(Row("x").outcome->reason, Reason::kTimeout);
 }
 
+// The leader's process was stopped for some seconds, and an executor answered meanwhile: its answer is
+// read after the clock.
+TEST_F(WorkerFateTest, WhatEndedWhileTheLeaderSleptIsNotTimedOut) {
+    At(0s, Join({.id = "a", .capacity = 2, .link = LinkKind::kPush}));
+    At(0s, Once({.id = "answered", .timeout = 5s, .retry = RetryPolicy{.retries_max = 0}}));
+    At(0s, Once({.id = "silent", .timeout = 5s, .retry = RetryPolicy{.retries_max = 0}}));
+    At(0s, Begun("answered"));
+    At(0s, Begun("silent"));
+    tick_between = false;
+    At(5s + config.timeout_grace + 2s, Tick{});
+    At(5s + config.timeout_grace + 2s, Success("answered"));
+    tick_between = true;
+
+    EXPECT_EQ(StatusOf("answered"), Status::kSuccess);
+    EXPECT_EQ(StatusOf("silent"), Status::kRunning);
+    Until(5s + config.timeout_grace + 3s);
+    EXPECT_EQ(StatusOf("silent"), Status::kFailed);
+    EXPECT_EQ(Row("silent").outcome->reason, Reason::kTimeout);
+}
+
 TEST_F(WorkerFateTest, MaintenanceOutlivesTheProcess) {
     At(0s, Join({.id = "a", .instance = "1"}));
     At(1s, Set("a", WorkerStatus::kMaintenance));
