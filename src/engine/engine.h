@@ -215,23 +215,11 @@ class Engine {
     std::pair<Serial, Text> FreshId();
     bool IsOwnToCome(std::string_view id) const;
 
-    // engine_attempts.cc: one execution
+    // engine_attempts.cc: one execution and its attempts
     Live* FindLive(const ExecutionId& id) const;
     Live* FindCurrent(const AttemptRef& attempt);
     Live& InsertExecution(Execution row, Place place);
-    void AwaitTime(Live& live);
-    Time ReadyAt(const Live& live) const;
-    void WaitAgain();
-    std::optional<Time> ExpiryOf(const Execution& row) const;
-    std::optional<Time> StartBy(const Execution& row) const;
-    bool Expired(const Execution& row) const;
-    bool IsTooLate(const Live& live) const;
-    bool EndIfExpired(Live& live);
-    std::optional<Duration> WaitOf(const Execution& row) const;
     void SetTimeout(Live& live);
-    void MakeReady(Live& live);
-    void LeaveList(Live& live);
-    void Unqueue(Live& live);
     void GiveTo(Live& live, Slot& slot);
     Slot& TakeFromHand(Live& live);
     void RequeueExecution(Live& live, bool loss);
@@ -241,12 +229,25 @@ class Engine {
     void FinishExecution(Live& live, Status status, OutcomePtr outcome,
                          std::optional<Time> ended = {});
     void StopAtWorker(Live& live, Reason reason);
-    void PlaceRestored(Live& live);
     void MoveTo(Live& live, Status to);
-    void OnDue(Live& live);
     const RetryPolicy& RetryOf(const Task& task) const;
     Duration TimeoutOf(const Task& task) const;
-
+    // engine_waits.cc: one execution that waits
+    void PlaceRestored(Live& live);
+    void AwaitTime(Live& live);
+    Time ReadyAt(const Live& live) const;
+    void WaitAgain();
+    std::optional<Time> ExpiryOf(const Execution& row) const;
+    std::optional<Time> StartBy(const Execution& row) const;
+    bool Expired(const Execution& row) const;
+    bool IsTooLate(const Live& live) const;
+    bool EndIfExpired(Live& live);
+    std::optional<Duration> WaitOf(const Execution& row) const;
+    void MakeReady(Live& live);
+    bool MayBegin(Live& live);
+    void LeaveList(Live& live);
+    void Unqueue(Live& live);
+    void OnDue(Live& live);
     // engine_reports.cc: what is heard of attempts under way
     void OnOverdue(Live& live);
     void NoteBegan(Execution& row, Duration ran, Time then) const;
@@ -351,7 +352,6 @@ class Engine {
     void BreakCircles();
 
     // engine_locks.cc: what starts when its locks are free
-    bool MayBegin(Live& live);
     bool HasLocks(Live& live);
     std::vector<LockGrant> TakeLocks(Live& live);
     std::vector<LockGrant> TokensOf(const Live& live) const;

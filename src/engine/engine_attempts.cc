@@ -1,4 +1,4 @@
-// One execution on its way: waiting, ready, with a worker, ended.
+// One execution and its attempts: with a worker, failed, lost, ended.
 #include <algorithm>
 #include <utility>
 
@@ -7,6 +7,7 @@
 #include "engine/engine.h"
 
 namespace takt::internal {
+
 const Execution* Engine::FindExecution(const ExecutionId& id) const {
     const Live* live = FindLive(id);
     return live ? &live->row : nullptr;
@@ -42,164 +43,9 @@ Live& Engine::InsertExecution(Execution row, Place place) {
     return live;
 }
 
-// Puts a restored execution where it belongs.
-void Engine::PlaceRestored(Live& live) {
-    if (IsWaiting(live.row.status)) {
-        // An execution that has begun keeps its turn until it is finished, also between attempts.
-        if (Begun(live.row) && live.recurring) holds_.TakeTurnAgain(live, *live.recurring->turns);
-        // By the clock of another leader what was ready already may seem to be yet to come.
-        if (!NeedsClock(live.row)) live.row.ready_at = std::min(live.row.ready_at, now_.wall);
-        const Time at = ReadyAt(live);
-        const bool writes = Expired(live.row) || IsRun(live) || MayNotStart(live) || IsPinned(live);
-        if (live.row.status == Status::kPending && !writes && at <= now_.wall) {
-            return MakeReady(live);
-        }
-        // All that its time brings is written: the steps to come do that, a bounded number each.
-        return due_.Set(live, at, live.row.serial);
-    }
-    if (IsRun(live)) return PlaceRun(live);
-    TAKT_CHECK(!live.row.worker.empty());
-    const auto [worker, unknown] = workers_.try_emplace(live.row.worker.text());
-    if (unknown) {
-        worker->second = std::make_unique<Slot>();
-        worker->second->order = ++joined_;
-        worker->second->row.id = live.row.worker;
-        worker->second->row.status = WorkerStatus::kOffline;
-    }
-    Slot& slot = *worker->second;
-    live.slot = &slot;
-    slot.hand.PushBack(live);
-    // It has its turn and its room, as far as it needs them.
-    if (live.recurring && !live.forced) holds_.TakeTurnAgain(live, *live.recurring->turns);
-    if (!TAKT_MUTANT("engine.forget_limits_on_load")) holds_.TakePermitAgain(live);
-    locks_.Adopt(live);
-    if (slot.row.status == WorkerStatus::kOffline) {
-        // Its worker was lost, and the leader of that time died before it could say what follows.
-        live.doubtful = true;
-        slot.doubt_is_loss = true;
-        ContinueLater(slot);
-    }
-    // Its timeout begins anew: for how long it has gone on is known by another leader's clock only,
-    // and its worker ends it by its own.
-    SetTimeout(live);
-}
-
 void Engine::SetTimeout(Live& live) {
     const Duration timeout = TimeoutOf(*live.row.task) + config_.timeout_grace;
     overdue_.Set(live, now_.steady + timeout, live.row.serial);
-}
-
-// The clock was set. What waits for a while that began in this term does so by the steady clock, as
-// does what is ready and has so much time to start, unless the clock is believed and says that it is
-// over; all else is judged anew.
-void Engine::WaitAgain() {
-    for (Live* live : due_.All()) {
-        const Time moved = due_.TimeOf(*live) + clock_.moved();
-        Time at = ReadyAt(*live);
-        if (live->waits != Waits::kNothing) {
-            at = StartBy(live->row).value_or(moved);
-            if (live->timed_here) at = std::min(at, moved);
-        } else if (live->timed_here && (WaitOf(live->row) || !NeedsClock(live->row))) {
-            at = moved;
-        }
-        due_.Set(*live, at, live->row.serial);
-    }
-}
-
-// REQUIRES: pending or retrying, and in no list.
-void Engine::AwaitTime(Live& live) {
-    live.timed_here = true;
-    if (live.row.ready_at > now_.wall) {
-        due_.Set(live, live.row.ready_at, live.row.serial);
-    } else {
-        MakeReady(live);
-    }
-}
-
-bool Begun(const Execution& row) {
-    if (row.task->workflow()) return row.status == Status::kRunning;
-    return row.attempt > 0 && !row.worker.empty();
-}
-
-void Engine::MakeReady(Live& live) {
-    if (live.row.status == Status::kRetrying) {
-        MoveTo(live, Status::kPending);
-        Write(live, Place::kLive, false);
-    }
-    if (Expired(live.row)) {
-        Unqueue(live);
-        FinishExecution(live, Status::kFailed,
-                        MakeOutcome(Reason::kExpired, "not started within its expires_after"));
-        return;
-    }
-    if (MayNotStart(live)) {
-        Unqueue(live);
-        return FinishExecution(live, Status::kCancelled, WhyNotStarted(live));
-    }
-    if (!live.armed() || IsTooLate(live)) {
-        // It was not ready before, or its deadline would be to come.
-        const auto deadline = StartBy(live.row);
-        deadline ? due_.Set(live, *deadline, live.row.serial) : due_.Remove(live);
-    }
-    if (live.recurring && !holds_.TakeTurn(live, *live.recurring->turns)) {
-        return WatchForCircle(live);
-    }
-    if (IsRun(live)) return AwaitRoom(live);
-    if (IsPinned(live)) return AwaitWorker(live);
-    Hold* limit = holds_.LimitOf(live);
-    Lane& lane = *live.lane;
-    const bool queue_open = lane.queue->Open(now_.steady);
-    const bool open = queue_open && (!limit || holds_.IsOpen(*limit));
-    // A lane whose workers have room is empty, unless its queue was closed or a step stopped short.
-    if (lane.crew().free() > 0 && lane.empty() && open && !draft_.Tired()) {
-        if (!MayBegin(live)) return;
-        return GiveTo(live, chooser_.Choose(live.row, lane));
-    }
-    const bool back = locks_.Keeps(live);
-    limit ? holds_.Add(live, *limit, back) : lane.Add(live, back);
-    if (limit) WatchForCircle(live);
-    if (lane.crew().free() > 0 && open) {
-        return queue_paces_.Set(*lane.queue, now_.steady, lane.queue->number);
-    }
-    if (!queue_open && lane.queue->pace.limited()) StartFromQueue(*lane.queue);
-}
-
-// Ends an execution that waits for a worker if its time is over, or its run ends. A timer and the run
-// do that too, but after a pause of this process or a jump of the clock a worker may ask first.
-bool Engine::EndIfExpired(Live& live) {
-    if (!IsTooLate(live) && !MayNotStart(live)) return false;
-    OnDue(live);
-    return true;
-}
-
-// Takes an execution out of the list that it waits in.
-void Engine::LeaveList(Live& live) {
-    switch (live.waits) {
-        case Waits::kNothing:
-        case Waits::kLock:
-            break;
-        case Waits::kTurn:
-            holds_.LeaveLine(live, *live.recurring->turns);
-            break;
-        case Waits::kLimit:
-            holds_.Remove(live);
-            break;
-        case Waits::kWorker:
-            live.lane->Remove(live);
-            break;
-        case Waits::kPinned:
-            workers_.find(live.row.worker.text())->second->pinned.Remove(live);
-            live.waits = Waits::kNothing;
-            break;
-    }
-}
-
-// Takes an execution that waits, for its time or for a worker, out of the waiting.
-void Engine::Unqueue(Live& live) {
-    LeaveList(live);
-    locks_.Leave(live);
-    due_.Remove(live);
-    if (!TAKT_MUTANT("engine.leak_waiting")) --live.lane->queue->waiting;
 }
 
 void Engine::GiveTo(Live& live, Slot& slot) {
@@ -369,23 +215,6 @@ void Engine::MoveTo(Live& live, Status to) {
     ++counts_[static_cast<std::size_t>(to)];
     live.row.status = to;
     ++counters_.transitions;
-}
-
-// Its time has come; or, if it already waits for a worker, its time is over.
-void Engine::OnDue(Live& live) {
-    if (live.waits == Waits::kNothing) {
-        const auto expiry = live.recurring || MayNotStart(live) ? std::nullopt : ExpiryOf(live.row);
-        const Duration doubt = expiry && Expired(live.row) ? clock_.DoubtOf(*expiry) : Duration(0);
-        // Neither started nor ended before the machine may have had its clock set. Fires come again
-        // anyhow, and must not wait for this one.
-        if (doubt > Duration(0)) return due_.Set(live, now_.wall + doubt, live.row.serial);
-        live.row.ready_at = std::min(live.row.ready_at, now_.wall);
-        return MakeReady(live);
-    }
-    Unqueue(live);
-    if (MayNotStart(live)) return FinishExecution(live, Status::kCancelled, WhyNotStarted(live));
-    FinishExecution(live, Status::kFailed,
-                    MakeOutcome(Reason::kExpired, "not started within its expires_after"));
 }
 
 const RetryPolicy& Engine::RetryOf(const Task& task) const {

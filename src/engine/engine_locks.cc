@@ -9,30 +9,10 @@
 #include "engine/engine.h"
 
 namespace takt::internal {
-namespace {
-
-// Writes nothing, but of very many a step may not put off all.
-constexpr std::size_t kPutOffBytes = 64;
-
-}  // namespace
 
 void Engine::RestoreRecord(const RecordPut& record) {
     if (record.kind == RecordKind::kLock) locks_.RestoreHolding(record.key, record.value);
     if (record.kind == RecordKind::kRun) stored_runs_[record.key] = record.value;
-}
-
-// Whether an execution that a worker would take can be given to it. Else it has left its lane: to wait
-// for its locks, or until the suspect before it has had its time.
-bool Engine::MayBegin(Live& live) {
-    const Steady at = trials_.BeginAt(live.row);
-    if (at <= now_.steady) return HasLocks(live);
-    LeaveList(live);
-    locks_.Leave(live);
-    draft_.Spend(kPutOffBytes);
-    live.timed_here = true;
-    const Time until = now_.wall + std::chrono::ceil<Duration>(at - now_.steady);
-    due_.Set(live, std::min(until, StartBy(live.row).value_or(until)), live.row.serial);
-    return false;
 }
 
 // Whether an execution that a worker would take has its locks; else it leaves its lane and stands in

@@ -138,7 +138,7 @@ void Engine::ReconcileHand(Slot& slot, const std::vector<AttemptRef>& holding, b
 // Does what is to be done for a worker: takes the doubtful out of its hand, then fills it; as far
 // as one step may go.
 void Engine::ContinueWorker(Slot& slot) {
-    if (slot.doubt_is_loss) trials_.Judge(slot.hand);
+    if (slot.doubt_is_loss) trials_.Judge(slot.hand, now_.wall);
     for (Live* live = slot.hand.front(); live;) {
         Live* next = live->next;
         if (live->doubtful) {
@@ -147,6 +147,7 @@ void Engine::ContinueWorker(Slot& slot) {
         }
         live = next;
     }
+    slot.doubt_is_loss = false;
     if (slot.gone && !FeedPinned(slot)) return;
     if (slot.leaving && slot.hand.empty()) return ForgetWorker(slot);
     RefreshCapacity(slot);

@@ -2,25 +2,29 @@
 //
 // Of all that was with a worker that died, one may be what killed it, and the rest is not. So what has
 // lost all but one of losses_max workers is a suspect. Suspects begin one after the other, some time
-// apart, and when a worker dies that had some, only the one that began last is blamed: a payload that
-// kills whatever touches it is found, and what was beside it is not failed for it.
+// apart, and when a worker dies that had some, only one of them is blamed. A payload that kills does so
+// after about as long each time, be it at once or in half a minute; what is beside it began apart from
+// it, and so dies after another time than before. The one that ran as long as before its earlier losses
+// is blamed; of several of which that is true, the one that began last.
 #pragma once
 
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 
 #include "base/time.h"
 #include "engine/config.h"
 #include "engine/live.h"
 #include "model/execution.h"
+#include "model/task.h"
 
 namespace takt::internal {
 
 class Trials {
   public:
-    // Between two suspects on one worker: most payloads that kill do so at once. More workers take
-    // more at a time.
+    // Between two suspects on one worker: more than what two deaths of one payload differ by. More
+    // workers take more at a time.
     static constexpr std::chrono::seconds kApart{10};
 
     // `config` outlives it.
@@ -37,9 +41,15 @@ class Trials {
         if (!IsSuspect(row)) return;
         next_at_ = now + Duration(kApart) / std::max<Duration::rep>(1, Duration::rep(workers));
     }
-    // A worker died with what is doubtful in its hand: spares all but the suspect that began last. If
+    // In which order those begin that have waited for the same time: by priority, then by age. All
+    // serials of an engine have the same partition, whose bits make room.
+    static std::uint64_t OrderOf(const Execution& row) {
+        const std::uint64_t after = kPriorityMax - row.task->priority;
+        return after << 59 | row.serial >> 22 << 14 | (row.serial & ((1u << 14) - 1));
+    }
+    // A worker died with what is doubtful in its hand: spares all but the suspect that is to blame. If
     // there is no suspect, nobody is spared.
-    void Judge(const LiveList& hand) const;
+    void Judge(const LiveList& hand, Time now) const;
 
   private:
     const EngineConfig& config_;

@@ -96,5 +96,84 @@ TEST_F(TrialsTest, WhereOneLossIsEnoughEverythingBeginsAtOnce) {
     EXPECT_EQ(StatusOf("two"), Status::kFailed);
 }
 
+// The payload reads a file for half a minute and then takes all memory. What has begun beside it, before
+// and after, is not what the worker dies of.
+TEST_F(TrialsTest, APayloadThatKillsAfterAWhileIsFoundByHowLongItTakes) {
+    const auto begin = [&](Duration at, const char* id) {
+        Until(at);
+        ASSERT_EQ(Row(id).status, Status::kScheduled) << id;
+        At(at, Begun(id));
+    };
+    At(0s, Join({.id = "a", .capacity = 5, .instance = "0"}));
+    for (const char* id : {"pay1", "poison", "pay2", "pay3"}) At(0s, Once({.id = id}));
+    for (const Duration round : {0s, 30s}) {
+        for (const char* id : {"pay1", "poison", "pay2", "pay3"}) begin(round, id);
+        for (Duration at = 5s; at < 30s; at += 5s) At(round + at, Beat("a"));
+        Die(round + 30s);
+    }
+    begin(60s, "pay1");
+    At(65s, Beat("a"));
+    begin(70s, "poison");
+    At(75s, Beat("a"));
+    begin(80s, "pay2");
+    At(85s, Beat("a"));
+    begin(90s, "pay3");
+    At(95s, Beat("a"));
+    Die(100s);
+
+    EXPECT_EQ(StatusOf("poison"), Status::kFailed);
+    for (const char* id : {"pay1", "pay2", "pay3"}) EXPECT_EQ(Row(id).losses, 2u) << id;
+}
+
+// The leader changes while suspects run: what it has stored says which of them began last.
+TEST_F(TrialsTest, TheNextLeaderKnowsWhichSuspectBeganLast) {
+    At(0s, Join({.id = "a", .capacity = 5, .instance = "0"}));
+    At(0s, Once({.id = "first"}));
+    At(0s, Once({.id = "poison", .priority = 1}));
+    At(0s, Once({.id = "pay", .priority = 8}));
+    Die(1s);
+    Die(2s);
+    At(2s, Begun("first"));
+    for (const auto& [at, id] : {std::pair(12s, "pay"), std::pair(22s, "poison")}) {
+        At(at - 5s, Beat("a"));
+        Until(at);
+        ASSERT_EQ(Row(id).status, Status::kScheduled) << id;
+        At(at, Begun(id));
+    }
+    Restart(22500ms);
+    Die(23s);
+
+    EXPECT_EQ(StatusOf("poison"), Status::kFailed);
+    EXPECT_EQ(Row("first").losses, 2u);
+    EXPECT_EQ(Row("pay").losses, 2u);
+}
+
+// Of those that wait for their trial the most urgent is next, however old the others are.
+TEST_F(TrialsTest, SuspectsAreTriedByPriority) {
+    At(0s, Join({.id = "a", .capacity = 5, .instance = "0"}));
+    At(0s, Once({.id = "first", .priority = 9}));
+    At(0s, Once({.id = "slow", .priority = 1}));
+    At(0s, Once({.id = "urgent", .priority = 8}));
+    Die(1s);
+    Die(2s);
+    At(7s, Beat("a"));
+    Until(12s);
+    EXPECT_EQ(Row("urgent").status, Status::kScheduled);
+    EXPECT_EQ(Row("slow").status, Status::kPending);
+}
+
+// Somebody sets the clock back by an hour: the trial is ten seconds after the one before it all the
+// same.
+TEST_F(TrialsTest, AClockThatIsSetDoesNotMoveATrial) {
+    MakeSuspects();
+    At(7s, Beat("a"));
+    JumpWall(-1h);
+    At(8s, Beat("a"));
+    Until(12s - 1ms);
+    EXPECT_EQ(Row("poison").status, Status::kPending);
+    Until(12s);
+    EXPECT_EQ(Row("poison").status, Status::kScheduled);
+}
+
 }  // namespace
 }  // namespace takt::internal
