@@ -27,6 +27,7 @@ constexpr Duration kPassOnTimeout{5'000};
 // While the only scheduler waits for executors before it stops. Another one may come meanwhile.
 constexpr Duration kAnswersLook{20};
 constexpr Duration kSchedulersLook{500};
+constexpr Duration kStoreSilence{500};  // After which it is not waited for.
 
 bool IsWorthRepeating(const Result<HttpAnswer>& answer) {
     return !answer || answer->status == 429 || answer->status >= 500;
@@ -90,9 +91,13 @@ std::string CallbackText(const ServiceReport& report) {
 
 // --- The leader that leaves ---------------------------------------------------------------------
 
+// Whether somebody could lead after this one.
 bool PushLink::HasOthers() const {
     const auto& known = context_->schedulers;
-    return known && known->size() > known->count(context_->node->status().node);
+    const NodeId self = context_->node->status().node;
+    return known && std::ranges::any_of(*known, [&](const auto& scheduler) {
+               return scheduler.second && scheduler.first != self;
+           });
 }
 
 // And of reports that the engine has not judged yet: a node that stops takes none.
@@ -110,17 +115,26 @@ void PushLink::Settle(Action done) {
 
 Flow<> PushLink::AwaitAnswers(Action done) {
     const Stay stay = home_.stay();
+    const Steady stay_until = context_->runtime.Now().steady + context_->config.others_stay;
     Steady known_until{};
     bool said = false;
     while (ready_ && open_calls() > 0) {
         const Steady now = context_->runtime.Now().steady;
         if (now >= known_until) {
-            co_await stay.Wait<std::tuple<>>([this](auto known) {
-                LearnSchedulers([known = std::move(known)]() mutable { known(std::tuple<>()); });
+            const bool answered = co_await stay.Wait<bool>([&](auto known) {
+                const auto once = std::make_shared<std::move_only_function<void(bool)>>(
+                    [known = std::move(known)](bool by_store) mutable { known(by_store); });
+                const auto tell = [once](bool by_store) {
+                    if (*once) std::exchange(*once, nullptr)(by_store);
+                };
+                LearnSchedulers([tell] { tell(true); });
+                stay.After(kStoreSilence, [tell] { tell(false); });
             });
+            // Nothing that is answered now could be written down.
+            if (!answered) break;
             known_until = now + kSchedulersLook;
         }
-        if (HasOthers()) break;
+        if (HasOthers() && known_until - kSchedulersLook >= stay_until) break;
         if (!std::exchange(said, true)) {
             Log(LogLevel::kInfo, "executors", "waiting for answers to open calls before it stops",
                 {{"calls", open_calls()}});

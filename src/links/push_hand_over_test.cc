@@ -170,7 +170,8 @@ TEST_F(PushHandOverTest, TheOnlySchedulerTakesOpenAnswersBeforeItStops) {
 
 // Another scheduler was started seconds ago, and the list of all of them is older.
 TEST_F(PushHandOverTest, ASchedulerThatHasJustComeIsLeftWordOfOpenCalls) {
-    PushStack stack({.address = door.url()}, std::make_shared<MemoryDatabase>(), "node-3");
+    PushStack stack({.address = door.url(), .others_stay = Duration(0)},
+                    std::make_shared<MemoryDatabase>(), "node-3");
     executor.Hang();
     ASSERT_TRUE(stack.Register(executor));
     stack.Submit();
@@ -181,6 +182,36 @@ TEST_F(PushHandOverTest, ASchedulerThatHasJustComeIsLeftWordOfOpenCalls) {
     stack.Stop();
 
     EXPECT_EQ(stack.WordsLeft().size(), 1u);
+}
+
+// All schedulers are stopped at once, as whoever stops a cluster does: one that is still announced will
+// not lead after this one. And one that leads other namespaces only never will.
+TEST_F(PushHandOverTest, ASchedulerThatWillNotLeadIsNotLeftOpenCalls) {
+    const auto settles = [&](PushStack& stack, const std::function<void()>& goes) {
+        executor.Answer(
+            [this](const Order& order, HttpReply reply) { TakeReply(order, std::move(reply)); });
+        const std::size_t orders = executor.orders();
+        ASSERT_TRUE(stack.Register(executor));
+        const ExecutionId id = stack.Submit();
+        executor.AwaitOrder(orders + 1);
+        const auto settled = stack.Settle();
+        EXPECT_EQ(settled.wait_for(1s), std::future_status::timeout);
+        goes();
+        AnswerHeld(200, R"({"status":"success"})");
+        settled.wait();
+        stack.Stop();
+        EXPECT_EQ(stack.Read(id).status, Status::kSuccess);
+        EXPECT_TRUE(stack.WordsLeft().empty());
+    };
+    const PushLinkConfig patient{.address = door.url(), .others_stay = 1h};
+    PushStack one(patient, std::make_shared<MemoryDatabase>(), "node-3");
+    one.Announce("node-4");
+    settles(one, [&] { one.Announce("node-4", Duration(0)); });
+
+    PushStack other({.address = door.url(), .others_stay = Duration(0)},
+                    std::make_shared<MemoryDatabase>(), "node-3");
+    other.Announce("node-4", 1h, {"billing"});
+    settles(other, [] {});
 }
 
 TEST(LeftAttempts, AreReadAsTheyWereWritten) {

@@ -10,7 +10,6 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -44,6 +43,9 @@ struct PushLinkConfig {
     std::uint32_t recovery_threshold = 2;
     std::uint32_t concurrency_max = 100;  // Calls under way to one instance; more wait here.
     Duration timeout{30'000};             // Of one call.
+    // Whoever stops a cluster stops all of its schedulers at once: one that stops believes that another
+    // will lead after it if that is still there so long after it was told to stop.
+    Duration others_stay{1'000};
     CircuitBreakerConfig breaker;
     TracePolicy tracing;
 };
@@ -87,7 +89,8 @@ struct PushContext {
     bool leaving = false;
     // Tells the scheduler that leads now how an attempt ended.
     std::function<void(const AttemptRef&, ServiceReport)> pass_on = {};
-    std::optional<std::set<NodeId>> schedulers = {};  // That are announced, as last read.
+    // That are announced, as last read, and whether they may lead this namespace.
+    std::optional<std::map<NodeId, bool>> schedulers = {};
 };
 
 class PushInstance : public std::enable_shared_from_this<PushInstance> {

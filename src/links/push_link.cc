@@ -6,7 +6,9 @@
 #include "base/log.h"
 #include "links/push_hand_over.h"
 #include "links/session_id.h"
+#include "model/namespace.h"
 #include "node/node.h"
+#include "node/shares.h"
 
 namespace takt::internal {
 namespace {
@@ -109,8 +111,10 @@ void PushLink::LearnSchedulers(Action then) {
         if (nodes) {
             std::vector<std::string> bases = {context_->config.address};
             context_->schedulers.emplace();
+            const std::string& name = context_->config.space;
+            const Text space(name.empty() ? std::string(kDefaultNamespace) : name);
             for (const NodeRow& node : *nodes) {
-                context_->schedulers->insert(node.node);
+                context_->schedulers->emplace(node.node, Peer{.row = node}.MayLead(space));
                 if (node.address.empty() || node.address == bases.front()) continue;
                 if (bases.size() < kCallbackBasesMax) bases.push_back(node.address.str());
             }

@@ -207,11 +207,14 @@ class PushStack {
         io_.Run([&] { link_.Settle([settled] { settled->set_value(); }); });
         return settled->get_future();
     }
-    // Another scheduler is there since a moment ago.
-    void Announce(const std::string& name) {
-        const NodeRow row{.node = NodeId(Text(name)), .address = Text("http://" + name)};
-        const auto announced = Await<Result<void>>(
-            [&](auto done) { store_.Announce(row, Duration(60'000), std::move(done)); });
+    // Another scheduler is there since a moment ago; without time it is gone.
+    void Announce(const std::string& name, Duration ttl = Duration(60'000),
+                  std::vector<Text> namespaces = {}) {
+        const NodeRow row{.node = NodeId(Text(name)),
+                          .address = Text("http://" + name),
+                          .namespaces = std::move(namespaces)};
+        const auto announced =
+            Await<Result<void>>([&](auto done) { store_.Announce(row, ttl, std::move(done)); });
         EXPECT_TRUE(announced);
     }
     std::vector<SettingPut> WordsLeft() {

@@ -17,6 +17,8 @@ namespace {
 
 // How long running requests may take to finish when the server stops.
 constexpr std::chrono::milliseconds kDrain{2'000};
+// A store that answers is told that the node leaves, however long the rest took.
+constexpr std::chrono::milliseconds kLeaveLeast{500};
 
 std::string DefaultNodeId() {
     std::array<char, 256> host{};
@@ -92,7 +94,7 @@ void Server::Stop() {
     // A store that does not answer must not hold up the stop: then the node goes with its ttl.
     const auto left = std::make_shared<std::promise<void>>();
     p.presence->Leave([left] { left->set_value(); });
-    left->get_future().wait_for(p.config.scheduler.stop_deadline);
+    left->get_future().wait_until(std::max(until, SteadyClock::now() + kLeaveLeast));
     http_stopped.get_future().wait();
     for (const auto& door : p.doors) door->Stop();
     for (WorkLoop& loop : p.loops) loop.Stop();
