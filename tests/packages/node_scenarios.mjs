@@ -239,14 +239,14 @@ const scenarios = {
       .handle("picky", () => {
         throw new takt.Rejected("no field invoice");
       })
+      .handle("funds", ({ payload }) => {
+        throw new takt.Failure("empty", { code: payload });
+      })
       .handle("huge", () => "x".repeat(2 << 20))
       .handle("long", () => ({ n: [1e20] }))
       .handle("half", () => ({ a: "a\ud800b" }))
       .handle("mute", () => {
         throw Object.create(null);
-      })
-      .handle("coded", () => {
-        throw new takt.Failure("no invoice", { code: "E42" });
       })
       .handle("most", () => ["9".repeat(30), 1e22, "\u{1f600}\\ud800"])
       .handle("deaf", () => sleep(8000))
@@ -270,11 +270,14 @@ const scenarios = {
       ["long", "beyond 64 bits"],
       ["half", "surrogate pair"],
       ["mute", "a thrown object that has no text"],
-      ["coded", "no invoice (code E42)"],
     ]) {
       const ended = await client.wait((await client.submit(type, 1, { max_retry: 0 })).id);
       assert.deepEqual([ended.status, ended.error.code], ["failed", code], type);
       assert.ok(ended.error.message.includes(text), ended.error.message);
+    }
+    for (const [code, text] of [["INSUFFICIENT_FUNDS", "INSUFFICIENT_FUNDS: empty"], [2 ** 40, "1099511627776: empty"], [7, "empty"]]) {
+      const ended = await client.wait((await client.submit("funds", code, { retry_policy: { max_retries: 1, delay: 0.01 } })).id);
+      assert.deepEqual([ended.status, ended.attempt, ended.error.message], ["failed", 2, text]);
     }
     assert.deepEqual((await client.run("most")).result, ["9".repeat(30), 1e22, "\u{1f600}\\ud800"]);
     for (const type of ["slow", "deaf"]) {

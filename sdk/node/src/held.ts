@@ -94,20 +94,17 @@ export function success(value: unknown): Result {
 }
 
 export function failure(message: string, more: Partial<Result> = {}): Result {
-  return { success: false, reason: "handler_failed", ...more, message: clean(message, MESSAGE_BYTES_MAX) };
-}
-
-/** Handlers give what they have as code, also one of letters. */
-function failureWith(error: Failure, more: Partial<Result>): Result {
-  const code: unknown = error.code;
-  if (typeof code === "number" && (code | 0) === code) return failure(textOf(error.message), { ...more, code });
-  return failure(`${textOf(error.message)} (code ${textOf(code)})`, more);
+  // A code of 32 bits is kept as such; any other is a word, which stands before the message.
+  const { code = 0, ...rest } = more;
+  const fits = Number.isInteger(code) && code === (code | 0);
+  const text = fits || code === null ? message : `${textOf(code)}: ${message}`;
+  return { success: false, reason: "handler_failed", ...rest, code: fits ? code : 0, message: clean(text, MESSAGE_BYTES_MAX) };
 }
 
 /** The result of a handler that threw. */
 export function failureOf(error: unknown): Result {
-  if (error instanceof Rejected) return failureWith(error, { final: true, reason: "rejected" });
-  if (error instanceof Failure) return failureWith(error, { final: error.final });
+  if (error instanceof Rejected) return failure(textOf(error.message), { final: true, reason: "rejected", code: error.code });
+  if (error instanceof Failure) return failure(textOf(error.message), { final: error.final, code: error.code });
   return failure(textOf(error));
 }
 

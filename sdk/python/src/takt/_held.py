@@ -5,6 +5,7 @@ import asyncio
 import collections
 import concurrent.futures
 import json
+import operator
 import re
 import threading
 from collections.abc import Callable, Mapping
@@ -26,13 +27,6 @@ def clean(text: str, bytes_max: int) -> str:
     """Text that can be sent: valid UTF-8 of at most so many bytes."""
     data = text.encode("utf-8", "replace")
     return data[:bytes_max].decode("utf-8", "ignore") if len(data) > bytes_max else data.decode()
-
-
-def text_of(thing: object) -> str:
-    try:
-        return str(thing)
-    except Exception:
-        return f"{type(thing).__name__} that has no text"
 
 
 def check_integer(text: str) -> None:
@@ -63,23 +57,42 @@ def success(value: Any) -> dict[str, Any]:
     return {"success": True, "data": data}
 
 
-def failure(message: object, *, final: bool = False, reason: str = "handler_failed", code: object = 0) -> dict[str, Any]:
-    """Handlers give what they have as message and code: an error that they caught, a code of letters."""
-    message = text_of(message)
-    if type(code) is not int or not -1 << 31 <= code < 1 << 31:
-        message, code = f"{message} (code {text_of(code)})", 0
+def failure(message: str, *, final: bool = False, reason: str = "handler_failed", code: int = 0) -> dict[str, Any]:
     return {"success": False, "final": final, "reason": reason, "code": code,
             "message": clean(message, MESSAGE_BYTES_MAX)}
 
 
+def text_of(value: Any) -> str:
+    """What a handler gave as its message. Whatever that is, it must not keep the failure from being told."""
+    try:
+        if isinstance(value, BaseException):
+            text = str(value)
+            return f"{type(value).__name__}: {text}" if text else type(value).__name__
+        return "" if value is None else str(value)
+    except BaseException:
+        return f"{type(value).__name__}, which cannot be shown as text"
+
+
+def code_of(value: Any) -> tuple[int, str]:
+    """A code of 32 bits; any other is a word, which stands before the message."""
+    try:
+        number = operator.index(value)
+        if -(1 << 31) <= number < 1 << 31:
+            return number, ""
+    except Exception:
+        pass
+    return 0, text_of(value)
+
+
 def failure_of(error: BaseException) -> dict[str, Any]:
     """The result of a handler that raised."""
+    if not isinstance(error, Failure):
+        return failure(text_of(error))
+    code, word = code_of(error.code)
+    message = ": ".join(text for text in (word, text_of(error.message)) if text)
     if isinstance(error, Rejected):
-        return failure(error.message, final=True, reason="rejected", code=error.code)
-    if isinstance(error, Failure):
-        return failure(error.message, final=error.final, code=error.code)
-    text = text_of(error)
-    return failure(f"{type(error).__name__}: {text}" if text else type(error).__name__)
+        return failure(message, final=True, reason="rejected", code=code)
+    return failure(message, final=bool(error.final), code=code)
 
 
 class Held:
