@@ -96,8 +96,8 @@ TEST_F(TrialsTest, WhereOneLossIsEnoughEverythingBeginsAtOnce) {
     EXPECT_EQ(StatusOf("two"), Status::kFailed);
 }
 
-// The payload reads a file for half a minute and then takes all memory. What has begun beside it, before
-// and after, is not what the worker dies of.
+// The payload reads a file for half a minute and then takes all memory. What has begun beside it,
+// before and after, is not what the worker dies of.
 TEST_F(TrialsTest, APayloadThatKillsAfterAWhileIsFoundByHowLongItTakes) {
     const auto begin = [&](Duration at, const char* id) {
         Until(at);

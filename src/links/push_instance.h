@@ -43,8 +43,8 @@ struct PushLinkConfig {
     std::uint32_t recovery_threshold = 2;
     std::uint32_t concurrency_max = 100;  // Calls under way to one instance; more wait here.
     Duration timeout{30'000};             // Of one call.
-    // Whoever stops a cluster stops all of its schedulers at once: one that stops believes that another
-    // will lead after it if that is still there so long after it was told to stop.
+    // All schedulers of a cluster are often stopped at once: one that stops believes that another will
+    // lead after it if that is still there so long after it was told to stop.
     Duration others_stay{1'000};
     CircuitBreakerConfig breaker;
     TracePolicy tracing;

@@ -101,7 +101,7 @@ TEST(ServiceReport, ACallbackThatIsJsonButCannotBeKeptEndsTheAttempt) {
     EXPECT_THAT(unreadable->report.outcome->message.str(),
                 testing::HasSubstr("the error cannot be kept: "));
     EXPECT_EQ(unreadable->report.log, "");
-    // What says no end, or is no JSON, is the caller's to mend.
+    // A body that says no end, or is no JSON, is the caller's to mend.
     EXPECT_FALSE(ReadCallback(R"({"status":"done","result":12345678901234567890123})"));
     EXPECT_FALSE(ReadCallback(R"({"status":"success","result":12345678901234567890123)"));
 }
