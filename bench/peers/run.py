@@ -21,6 +21,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).parent))
 import plots
 from processes import Failure
 from systems import ALL, FIRST_PLAN_TASKS, Plan, Setup
+from toolchains import Missing
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PHASE_SECONDS = 5.5  # Aimed at; between 5 and 20 is fine.
@@ -251,6 +252,7 @@ def main():
                       "split": "servers on one core, clients on another"}[options.pin],
         "quick": options.quick,
         "rounds": options.rounds,
+        "skipped": {},
         "failures": [],
         "plans": {},
         "runs": {},
@@ -260,6 +262,10 @@ def main():
     def guarded(system, what, action):
         try:
             return action()
+        except Missing as reason:
+            report["skipped"][system.name] = str(reason)
+            say(f"{system.name} is skipped: {reason}")
+            return None
         except (Failure, OSError, subprocess.SubprocessError, KeyError, ValueError) as error:
             report["failures"].append({"system": system.name, "when": what, "error": str(error)})
             say(f"{system.name}, {what}, FAILED: {error!r}")
@@ -288,6 +294,9 @@ def main():
     write(options.out, report)
     print_table(report["summary"], report["targets"])
     say(f"written to {options.out}")
+    for reason in sorted(set(report["skipped"].values())):
+        those = [name for name, why in report["skipped"].items() if why == reason]
+        print(f"skipped {', '.join(those)}: {reason}", file=sys.stderr)
     for failure in report["failures"]:
         print(f"FAILED {failure['system']}, {failure['when']}: {failure['error']}", file=sys.stderr)
     return 1 if report["failures"] or not names else 0

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import urllib.request
 
+import toolchains
 from processes import Process, free_port
 
 
@@ -205,6 +206,28 @@ def start_rabbitmq(folder, cpus):
         [names_server, broker], version, "quorum queue on one member, fsync per group of writes",
         {"port": port},
     )  # fmt: skip
+
+
+def start_nats(folder, cpus, always=False):
+    data, port = folder.make("nats"), free_port()
+    sync = "always" if always else "2m"
+    (data / "nats.conf").write_text(
+        f"listen: 127.0.0.1:{port}\njetstream {{ store_dir: {data}/store, sync_interval: {sync} }}\n"
+    )
+    program = toolchains.NATS_SERVER
+    server = Process("nats-server", [program, "-c", data / "nats.conf"], data / "log", cpus)
+    server.wait_for_port(port)
+    return Server(
+        [server],
+        first_line(program, "--version").replace(": v", " "),
+        "files, fsync before a message or batch is accepted (sync_interval: always)" if always
+        else "files, fsync every two minutes (its default)",
+        {"port": port, "atomic": always},
+    )  # fmt: skip
+
+
+def start_nats_synced(folder, cpus):
+    return start_nats(folder, cpus, always=True)
 
 
 def leads(url):

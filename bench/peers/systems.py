@@ -10,6 +10,7 @@ import subprocess
 import threading
 
 import servers
+import toolchains
 from processes import Failure, Folder, Meter, Process, describe
 
 HERE = pathlib.Path(__file__).parent
@@ -41,11 +42,11 @@ class Setup:
 
 
 class Host:
-    """A side of a peer's queue: node host.mjs."""
+    """A side of a peer's queue: a host program with one driver, such as node host.mjs."""
 
-    def __init__(self, driver, role, settings, folder, cpus):
+    def __init__(self, driver, command, role, settings, folder, cpus):
         self.process = Process(
-            f"{driver} ({role})", ["node", HERE / "host.mjs", driver], folder.path / f"{role}.log",
+            f"{driver} ({role})", command, folder.path / f"{role}.log",
             cpus, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=HERE,
         )  # fmt: skip
         self.answers = queue.SimpleQueue()
@@ -184,22 +185,27 @@ def check_once(name, report, count):
 
 
 class Peer:
-    def __init__(self, name, driver, start, history, redis=False):
+    """A queue whose driver `host` runs: one of toolchains, which gives the command."""
+
+    def __init__(self, name, driver, start, history, redis=False, host=toolchains.node):
         self.name = name
         self.driver = driver
         self.start = start
         self.history = history
         self.redis = redis
+        self.host = host
 
     def run(self, plan, setup):
+        command = self.host(self.driver)  # Builds what is not there yet.
         folder = Folder(setup.parent_folder)
         server, hosts = None, []
         try:
             options = {"fsync": setup.redis_fsync} if self.redis else {}
             server = self.start(folder, setup.server_cpus, **options)
             open_host = functools.partial(
-                Host, self.driver, settings=server.settings, folder=folder, cpus=setup.client_cpus
-            )
+                Host, self.driver, command, settings=server.settings, folder=folder,
+                cpus=setup.client_cpus,
+            )  # fmt: skip
             hosts.append(open_host(role="producer"))
             hosts.append(open_host(role="consumer"))
             return self.measure(plan, server, *hosts)
@@ -261,6 +267,8 @@ class Peer:
 
 
 REMOVED = "nothing: finished jobs are removed"
+KEPT = "finished jobs, in the same table"
+LOGGED = "every message, in the order of the stream"
 ALL = [
     Takt("takt-embedded", None),
     Takt("takt-redis", servers.start_redis),
@@ -272,6 +280,12 @@ ALL = [
     Peer("beanstalkd-f0", "beanstalkd", servers.start_beanstalkd_synced, REMOVED),
     Peer("gearmand", "gearmand", servers.start_gearmand, REMOVED),
     Peer("graphile-worker", "graphile_worker", servers.start_postgres, REMOVED),
-    Peer("pg-boss", "pg_boss", servers.start_postgres, "finished jobs, in the same table"),
+    Peer("pg-boss", "pg_boss", servers.start_postgres, KEPT),
     Peer("rabbitmq-quorum", "rabbitmq", servers.start_rabbitmq, REMOVED),
+    Peer("asynq", "asynq", servers.start_redis, REMOVED, redis=True, host=toolchains.go),
+    Peer("river", "river", servers.start_postgres, KEPT, host=toolchains.go),
+    Peer("nats", "nats", servers.start_nats, LOGGED, host=toolchains.go),
+    Peer("nats-synced", "nats", servers.start_nats_synced, LOGGED, host=toolchains.go),
+    Peer("db-scheduler", "db_scheduler", servers.start_postgres, REMOVED, host=toolchains.java),
+    Peer("quartz", "quartz", servers.start_postgres, REMOVED, host=toolchains.java),
 ]
