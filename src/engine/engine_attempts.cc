@@ -205,7 +205,7 @@ void Engine::StopAtWorker(Live& live, Reason reason) {
     // An attempt that was sent over HTTP cannot be called back, and nobody will tell when it is
     // over.
     if (slot.row.link == LinkKind::kStream) {
-        slot.lingering.push_back({attempt.execution, attempt.attempt});
+        slot.lingering.push_back(attempt);
     }
 }
 

@@ -14,13 +14,6 @@ namespace takt::internal {
 
 class Crew;
 
-// An attempt that was settled without the worker (cancelled, timed out): the worker has been told
-// to stop it, but until it says that it did, the attempt takes up room there.
-struct Lingering {
-    ExecutionId execution;
-    std::uint32_t attempt = 0;
-};
-
 // Waits in the timer heap for the end of its lease, or, offline, for being forgotten.
 struct Slot : Timer {
     Worker row;
@@ -29,7 +22,9 @@ struct Slot : Timer {
     std::uint64_t order = 0;  // In which workers joined.
     LiveList hand;
     LiveList pinned;  // Executions that wait for this worker and no other.
-    std::vector<Lingering> lingering;
+    // Attempts that were settled without the worker (cancelled, timed out): it has been told to stop
+    // them, but until it says that it did, each takes up room there.
+    std::vector<AttemptRef> lingering;
     std::vector<Crew*> crews;  // Of the lanes that it serves.
     ChangeMark mark;
     bool can_take = false;  // As its crews know.

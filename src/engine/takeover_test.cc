@@ -4,6 +4,7 @@
 namespace takt::internal {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
@@ -315,6 +316,22 @@ TEST_F(RepeatedReportTest, AForeignTokenIsRefused) {
     ASSERT_THAT(verdicts, SizeIs(1));
     EXPECT_FALSE(verdicts[0].accepted);
     EXPECT_THAT(stops, SizeIs(1));
+}
+
+// Redis failed over and lost an attempt that a worker has in hand. The same number is given again, to
+// the same worker, and cancelled: that worker has two to stop, and is done with one of them.
+TEST_F(TakeoverTest, AnAttemptThatTheStoreLostIsToldApartFromTheOneWithItsNumber) {
+    At(0ms, Once({.id = "x"}));
+    const AttemptRef lost{ExecutionId("x"), 1, Token{1}};
+    At(1ms, Join({.id = "a", .capacity = 2, .holding = {lost}}));
+    At(2ms, CancelOf("x"));
+    At(3ms, Once({.id = "y"}));
+    At(3ms, Once({.id = "z"}));
+    ASSERT_THAT(AssignedIds(), ElementsAre("x"));
+
+    At(4ms, Report{SessionOf("a"), lost, false, true, nullptr});
+
+    EXPECT_THAT(AssignedIds(), ElementsAre("x", "y")) << "the other one still takes up room";
 }
 
 }  // namespace
