@@ -185,6 +185,7 @@ void AcquireCall(Call call) {
     auto acquire = ReadBody(call, AcquireFields(), std::move(body));
     if (!acquire) return call.RefuseRequest(acquire.error());
     if (IsBehind(call, acquire->last_token)) return;
+    acquire->token_seen = static_cast<std::uint64_t>(acquire->last_token);
     acquire->name = *name;
     if (acquire->owner.empty()) acquire->owner = Text(call.who().name);
     WithdrawWhenGone(call, *acquire);

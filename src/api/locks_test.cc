@@ -240,5 +240,16 @@ TEST(LocksApi, TokensRiseAboveThoseThatCallersRemember) {
     EXPECT_THAT(wild.body, HasSubstr("another cluster's"));
 }
 
+// The same, and the epoch of the lost term was given again: its number tells nothing, the token does.
+TEST(LocksApi, TokensRiseAboveThoseOfALostTermOfTheSameEpoch) {
+    TestScheduler scheduler;
+    const Answered first = scheduler.Post("/api/v1/locks/ledger/acquire");
+    const std::int64_t later = first.json.at("token").as_int64() + 40;
+    const Answered given = scheduler.Post("/api/v1/locks/other/acquire",
+                                          R"({"last_token": )" + std::to_string(later) + "}");
+    ASSERT_EQ(given.status, 200) << given.body;
+    EXPECT_GT(given.json.at("token").as_int64(), later);
+}
+
 }  // namespace
 }  // namespace takt::internal

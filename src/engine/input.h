@@ -194,8 +194,9 @@ struct AcquireLock {
     Duration ttl{0};
     Duration wait{0};
     Text owner;
-    Text request_id;           // May be empty.
-    std::uint64_t caller = 0;  // Tells questions with the same request_id apart.
+    Text request_id;               // May be empty.
+    std::uint64_t caller = 0;      // Tells questions with the same request_id apart.
+    std::uint64_t token_seen = 0;  // The highest that the caller was ever given, by whichever term.
 };
 
 // The caller has gone: its question waits no longer. Unless another has taken its place, which names

@@ -311,6 +311,22 @@ TEST_F(LockTest, ANewLeaderKnowsTheHolderAndGivesHigherTokens) {
     EXPECT_GT(LastAnswer().token, first.token);
 }
 
+// Redis lost a term in a failover and gave its epoch again: whoever had a token of the lost one is not
+// given a lower one, and nobody can use the numbers up by what he says.
+TEST_F(LockTest, TokensRiseAboveThoseOfALostTermOfTheSameEpoch) {
+    const auto ask = [&](const std::string& name, std::uint64_t seen) {
+        AcquireLock acquire = Acquire(name);
+        acquire.token_seen = seen;
+        At(0s, std::move(acquire));
+        return LastAnswer().token;
+    };
+    EXPECT_EQ(ask("ledger", LockToken(1, 40)), LockToken(1, 41));
+    EXPECT_EQ(ask("gpu", LockToken(1, 7)), LockToken(1, 42));
+    EXPECT_EQ(ask("tool", LockToken(0, 99)), LockToken(1, 43)) << "of an earlier term";
+    EXPECT_EQ(ask("made-up", LockToken(1, UINT32_MAX)), LockToken(1, 44));
+    EXPECT_FALSE(engine().worn_out());
+}
+
 // The leader of the past went on answering renewals until it noticed; its clock is not ours.
 TEST_F(LockTest, ANewLeaderCountsLeasesAnewAndLongerByATtl) {
     At(0s, Acquire("ledger", {.ttl = 10s}));

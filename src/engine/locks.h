@@ -157,6 +157,7 @@ class Locks {
     Live* Serve(Lock& lock);
 
     LockHeld& Grant(LockRequest& request);
+    void NoteToken(std::uint64_t seen);
     std::uint64_t NextToken();
     void PutRow(LockHeld& held);
     void EndHolding(LockHeld& held, EventType how);
@@ -185,7 +186,8 @@ class Locks {
     const EngineConfig& config_;
     const std::uint64_t epoch_;
     Instant now_{};
-    std::uint32_t tokens_ = 0;  // Given in this term.
+    std::uint32_t tokens_ =
+        0;  // Given in this term, or in one of its epoch that the store has lost.
     LockCounts counts_;
 
     std::map<Text, std::unique_ptr<Lock>, std::less<>> locks_;     // By name.

@@ -28,6 +28,7 @@ std::unexpected<Error> NotHeld(const Text& name, const Text& id) {
 // --- Clients ------------------------------------------------------------------------------------
 
 void Locks::Acquire(AcquireLock& acquire) {
+    NoteToken(acquire.token_seen);
     if (!acquire.request_id.empty() && AcquireAgain(acquire)) return;
     Lock& lock = LockOf(acquire.name);
     MakeDirty(lock);  // So that it is forgotten if nothing comes of it.

@@ -1,4 +1,5 @@
 // Holdings: restored, given, written, ended.
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <string>
@@ -94,6 +95,14 @@ void Locks::EndUnadopted() {
 }
 
 // --- Holdings -----------------------------------------------------------------------------------
+
+// A store that lost a term in a failover may give its epoch again. Who had a token of that term is
+// not given a lower one by this. Whatever anybody says, half of the numbers are left.
+void Locks::NoteToken(std::uint64_t seen) {
+    if (seen >> 32 != epoch_ || TAKT_MUTANT("engine.forget_lock_tokens")) return;
+    const auto number = static_cast<std::uint32_t>(seen);
+    if (number <= kTokensMax / 2) tokens_ = std::max(tokens_, number);
+}
 
 std::uint64_t Locks::NextToken() {
     ++tokens_;
