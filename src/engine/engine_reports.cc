@@ -121,7 +121,7 @@ void Engine::On(Progress& progress) {
 }
 
 void Engine::On(LogLines& lines) {
-    if (const Live* live = FindCurrent(lines.attempt)) {
+    if (const Live* live = FindCurrent(lines.attempt); live && !TAKT_MUTANT("engine.lose_lines")) {
         outputs_.AppendLines(live->row, lines.lines, draft_);
     }
 }

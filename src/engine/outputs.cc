@@ -4,6 +4,8 @@
 #include <cmath>
 #include <string>
 
+#include "base/failpoint.h"
+
 namespace takt::internal {
 
 void Outputs::SetProgress(const Execution& row, const Progress& progress, Time now) {
@@ -23,7 +25,8 @@ void Outputs::AppendLines(const Execution& row, std::string_view lines, Draft& d
     const bool full = meter.bytes_dropped > 0;
     // The bound may have been lowered since.
     const std::uint64_t most = full ? 0 : log_bytes_max_;
-    if (const std::uint64_t room = most - std::min(most, meter.bytes); kept.size() > room) {
+    if (const std::uint64_t room = most - std::min(most, meter.bytes);
+        kept.size() > room && !TAKT_MUTANT("engine.endless_logs")) {
         // One line that is dropped is followed by none that would still fit: a log with holes
         // misleads.
         kept = kept.substr(0, room);

@@ -166,7 +166,8 @@ void Committer::OnCommitted(std::uint64_t sequence, Result<void> result) {
     if (!result && result.error().code == ErrorCode::kFenced) {
         return events_.on_fenced("the store refused a commit: " + result.error().detail);
     }
-    if (!result && result.error().code == ErrorCode::kInvalid) {
+    if (!result && result.error().code == ErrorCode::kInvalid &&
+        !TAKT_MUTANT("node.repeat_impossible")) {
         // The engine's belief and the stored rows have parted: no repetition mends that. The
         // next term begins from what is stored, without whatever led here.
         Log(LogLevel::kError, "node",

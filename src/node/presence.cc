@@ -89,6 +89,7 @@ void Presence::OnAnnounced(Steady asked, const Result<void>& result) {
     if (result) {
         const std::lock_guard lock(mutex_);
         if (TAKT_MUTANT("node.trust_longer")) asked += 2 * config_.ttl;
+        if (TAKT_MUTANT("node.trust_silence")) asked += config_.ttl;
         announced_until_ = std::max(announced_until_, asked + config_.ttl - config_.margin);
     }
     NoteTrouble(announce_trouble_, result ? std::string() : result.error().detail);

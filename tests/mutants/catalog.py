@@ -46,6 +46,7 @@ def store(name, broken, *says, test, **more):
 SPACES = "--namespaces 3"
 DEATHS = f"{SPACES} --drill deaths --steps 120"
 MOVES = f"{SPACES} --drill moves --steps 120"
+FORGETFUL = "--forgetful"
 
 MUTANTS = [
     # --- HTTP executors ---------------------------------------------------------------------------
@@ -166,6 +167,13 @@ MUTANTS = [
            "WhatABackfillRanIsNotCaughtUpWith", test=("engine_test", "BackfillTest.WhatABackfillRan*")),
     engine("old_progress_on_load", "a new leader believes a child, not the newer record of its run",
            "was made twice", "contradicts the database", "successes, not", "forgot"),
+    engine("forget_lock_tokens", "an epoch that is given again gives its lock tokens again",
+           "TokensRiseAboveThoseOfALostTermOfTheSameEpoch", test=("engine_test", "LockTest.Tokens*")),
+    engine("lose_lines", "what attempts write is not stored",
+           "without a line that was sent before it"),
+    engine("endless_logs", "a log has no bound", "than its bound allows"),
+    engine("end_by_number", "of two attempts of the same number one is taken for the other, after a store forgot",
+           "more than it can", sim=FORGETFUL, seeds=2000),
     # --- Nodes ------------------------------------------------------------------------------------
     node("release_early", "assignments are sent before their commit",
          "was sent to a worker before it was committed"),
@@ -176,6 +184,12 @@ MUTANTS = [
     node("give_up_lookups", "a question to the store that fails is not asked again",
          "was never answered"),
     node("forget_askers", "who waits is not answered when a term ends", "was never answered"),
+    node("repeat_impossible", "a batch that the store refused as impossible is sent again",
+         "a term goes on after a batch of its was refused"),
+    node("trust_silence", "a leader trusts its term though the store has not answered for a lease",
+         "has not answered for as long as a lease"),
+    node("forget_epochs", "a scheduler forgets the terms that it saw, as its store did",
+         "a lock token below", "did not finish", "never ended", sim=FORGETFUL),
     node("late_leads", "schedulers seldom look whether there is a leader",
          "is without a leader for too long", sim=DEATHS, seeds=40),
     node("eager_shares", "who has just come is given leads at once", "has just come", sim=MOVES,
@@ -187,6 +201,11 @@ MUTANTS = [
            ("was confirmed before it was committed",), sim=f"{SPACES} --quiet", seeds=40),
     Mutant("links.forget_hands", "what workers bring along to a new leader is not heard",
            ("had the last attempt in hand",), sim=MOVES, seeds=40),
+    Mutant("links.forget_epochs", "a scheduler does not ask workers which terms they saw",
+           ("a lock token below", "did not finish", "never ended"), sim=FORGETFUL),
+    Mutant("store.forget_gaps", "after a failover batches are applied without those that it lost",
+           ("contradicts the database", "without a line that was sent before it",
+            "before it was committed"), sim=FORGETFUL),
     Mutant("store.no_fence", "commits of any term are applied",
            ("after one of epoch", "contradicts the database"), sim=""),
     Mutant("store.shared_rows", "ids are looked up in the rows of the first namespace",

@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "node/node.h"
@@ -34,6 +35,15 @@ struct Connection {
     Steady to_worker{};
 };
 using ConnectionPtr = std::shared_ptr<Connection>;
+
+// How a worker introduces itself.
+struct Greeting {
+    Worker worker;
+    std::vector<AttemptRef> holding;
+    // The latest term that it was welcomed by.
+    std::uint64_t epoch_seen = 0;
+    std::uint64_t nonce_seen = 0;
+};
 
 // One namespace: its nodes, one in each scheduler process, and its workers.
 struct Cluster {
@@ -125,12 +135,14 @@ class SimNode final : public Sink {
     const ProcessPtr& process() const { return host_.process; }
     const NodeConfig& config() const { return cluster_.config; }
 
-    // Someone asks over the network. The answer may get lost with the process.
-    void Ask(Input input, Done<Answer> done);
+    // Someone asks over the network, who was once given `lock_token`. The answer may get lost with
+    // the process.
+    void Ask(Input input, Done<Answer> done, std::uint64_t lock_token = 0);
+    // How often the store it uses has failed over.
+    std::uint64_t failovers() const { return host_.database_.failovers(); }
 
     // A worker's connection arrives: accepted if this node leads.
-    void Accept(const ConnectionPtr& connection, const Worker& worker,
-                std::vector<AttemptRef> holding);
+    void Accept(const ConnectionPtr& connection, Greeting greeting);
     void Hear(const ConnectionPtr& connection, Input input);
     void Lose(const ConnectionPtr& connection);
 
@@ -146,12 +158,17 @@ class SimNode final : public Sink {
 
   private:
     ConnectionPtr Find(SessionId session) const;
+    // Whether it goes on by what the store has lost, and has not noticed. What it says is no promise.
+    bool is_misled() const { return host_.database_.HasLost(nonce_); }
+    bool IsOlderThan(const Greeting& greeting);
+    void CheckEffects(const Effects& effects);
     void AwaitCalls(Steady until, Action done);
 
     Cluster& cluster_;
     SimHost& host_;
     const std::string name_;
     Role role_ = Role::kFollower;
+    std::uint64_t nonce_ = 0;  // Of its last term.
     std::unique_ptr<SimPush> push_;
     std::unique_ptr<Node> node_;
 };
@@ -170,6 +187,7 @@ class SimWorker {
 
     // The scheduler's words.
     void OnRefused(const ConnectionPtr& connection, const std::string& leader);
+    void OnWelcome(const ConnectionPtr& connection, const Term& term);
     void OnAssign(const ConnectionPtr& connection, const Assign& assign);
     void OnStop(const ConnectionPtr& connection, const AttemptRef& attempt);
     void OnVerdict(const ConnectionPtr& connection, const AttemptRef& attempt);
@@ -184,16 +202,23 @@ class SimWorker {
         bool success = false;
         bool waits = false;  // Its handler has asked for a lock, and was not answered.
         Text lock;
+        std::uint64_t lines = 0;  // That it wrote, and those that were not sent yet.
+        std::vector<std::pair<std::uint64_t, std::string>> lines_due;
     };
-    using Key = std::pair<std::string, std::uint32_t>;
-    static Key KeyOf(const AttemptRef& ref) { return {ref.execution.text().str(), ref.attempt}; }
+    // Number and token: a store that has lost an attempt gives its number again.
+    using Key = std::tuple<std::string, std::uint32_t, Token>;
+    static Key KeyOf(const AttemptRef& ref) {
+        return {ref.execution.text().str(), ref.attempt, ref.token};
+    }
 
     void Connect();
     void ConnectLater();
     void Beat();
     void Send(Input input);
     void End(const Key& key, bool success);
-    void SendReport(const Held& held);
+    void SendReport(Held& held);
+    void WriteLater(const Key& key);
+    void SendLines(Held& held);
     void AskForLock(const Held& held);
     void DropLockLater(const Key& key);
     std::size_t Running() const;
@@ -210,6 +235,7 @@ class SimWorker {
     ProcessPtr process_ = std::make_shared<Process>();
     ConnectionPtr connection_;
     Steady heard_{};
+    Term seen_;                        // The latest that welcomed this process.
     std::string leader_;               // As it was last told; empty if nobody knew.
     const SimNode* silent_ = nullptr;  // The last that did not answer: another is asked first.
     std::map<Key, Held> held_;

@@ -105,6 +105,7 @@ void Checker::OnCommit(const Batch& batch, Instant latest, const EngineConfig& c
     limits.OnCommit(batch, moves_, latest.wall, config);
     locks.OnCommit(batch, [this](const ExecutionId& id) { return Find(id); });
     flows.OnCommit(batch, moves_);
+    logs.OnCommit(batch, config, [this](const ExecutionId& id) { return MayBeRunAgain(id); });
     if (on_commit) on_commit(batch, moves_, config);
 }
 
@@ -122,9 +123,10 @@ void Checker::ForgetPurged(const ExecutionId& id) {
     if (row->second.finished_at >= purged_before_) return;
     rows_.erase(row);
     const std::string name = id.text().str();
-    std::erase_if(attempts_, [&](const auto& entry) { return entry.first.first == name; });
-    std::erase_if(ended_, [&](const auto& entry) { return entry.first.first == name; });
-    std::erase_if(started_, [&](const Key& key) { return key.first == name; });
+    const auto of_it = [&](const Key& key) { return std::get<0>(key) == name; };
+    std::erase_if(attempts_, of_it);
+    std::erase_if(ended_, [&](const auto& entry) { return of_it(entry.first); });
+    std::erase_if(started_, of_it);
     cancelled_.erase(id);
     submitted_.erase(id);
 }
@@ -159,9 +161,9 @@ void Checker::OnChange(const ExecutionChange& change, const Batch& batch, Instan
     // between; each is rounded down to a millisecond. A batch may arrive long after that.
     if (fresh) made_[after.id] = latest.steady - (latest.wall - after.created_at) - Duration(2);
     if (after.attempt > before.attempt) {
-        const Key key{after.id.text().str(), after.attempt};
-        attempts_[key] = after.token;
-        if (workers_are_well && started_.contains({key.first, before.attempt})) {
+        attempts_.insert(KeyOf(after));
+        if (workers_are_well && started_.contains(KeyOf(before)) &&
+            !let_go_.contains(KeyOf(before))) {
             Fail(Describe(after) + " is run again, though its worker had the last attempt in hand");
         }
         if (after.epoch != batch.term.epoch) Fail(Describe(after) + " has a foreign epoch");
@@ -185,7 +187,7 @@ void Checker::OnChange(const ExecutionChange& change, const Batch& batch, Instan
     const bool run = after.task->workflow() != nullptr;
     if (!run && after.status == Status::kSuccess && before.status != Status::kSuccess) {
         // Exactly the current attempt must have been ended so by the handler that ran it.
-        const auto ended = ended_.find({after.id.text().str(), after.attempt});
+        const auto ended = ended_.find(KeyOf(after));
         if (ended == ended_.end() || !ended->second) {
             Fail(Describe(after) + " was completed by a report that is not of its attempt");
         }
@@ -237,8 +239,7 @@ void Checker::OnWorker(const std::string& worker, std::uint32_t capacity) {
 
 void Checker::OnAssign(const Execution& execution, const Decided& decided) {
     limits.OnAssign(execution, decided);
-    const auto committed = attempts_.find({execution.id.text().str(), execution.attempt});
-    if (committed == attempts_.end() || committed->second != execution.token) {
+    if (!attempts_.contains(KeyOf(execution))) {
         Fail(Describe(execution) + " was sent to a worker before it was committed");
     }
 }
@@ -258,16 +259,16 @@ void Checker::OnVerdict(const AttemptRef& attempt, bool accepted) {
         }
         return;
     }
-    const auto committed = attempts_.find(key);
-    if (committed == attempts_.end() || committed->second != attempt.token) {
-        return Fail("a report of " + key.first + " attempt " + std::to_string(attempt.attempt) +
+    const std::string& name = std::get<0>(key);
+    if (!attempts_.contains(key)) {
+        return Fail("a report of " + name + " attempt " + std::to_string(attempt.attempt) +
                     " was accepted, which was never committed");
     }
     if (is_end && IsWorking(row->status)) {
         Fail("a report of " + Describe(*row) + " was acknowledged before it was committed");
     }
     if (succeeded != (is_end && row->status == Status::kSuccess)) {
-        Fail("one of two reports of " + key.first + " was acknowledged, attempt " +
+        Fail("one of two reports of " + name + " was acknowledged, attempt " +
              std::to_string(attempt.attempt) + ", and the store has the other");
     }
 }
@@ -278,9 +279,10 @@ void Checker::OnStart(const AttemptRef& attempt, const std::string& worker, std:
     if (running > capacity) {
         Fail("worker " + worker + " runs " + std::to_string(running) + ", more than it can");
     }
-    if (!attempts_.contains(key)) Fail(key.first + " was started without a committed attempt");
+    const std::string& name = std::get<0>(key);
+    if (!attempts_.contains(key)) Fail(name + " was started without a committed attempt");
     if (!started_.insert(key).second) {
-        Fail(key.first + " attempt " + std::to_string(attempt.attempt) + " was started twice");
+        Fail(name + " attempt " + std::to_string(attempt.attempt) + " was started twice");
     }
 }
 
@@ -321,6 +323,7 @@ void Checker::CheckEnd(MemoryDatabase& database, bool quiet) {
             Fail(id.text().str() + " was accepted and is lost");
         }
     }
+    logs.CheckEnd(database, partition_);
     for (const auto& [id, row] : rows_) {
         if (!IsTerminal(row.status)) Fail(Describe(row) + " never ended");
         if (row.status == Status::kFailed && row.outcome &&
@@ -337,10 +340,10 @@ void Checker::CheckEnd(MemoryDatabase& database, bool quiet) {
         if (row.status != Status::kSuccess || row.attempt != 1) {
             Fail(Describe(row) + " although nothing failed");
         }
-        if (!started_.contains({id.text().str(), 1})) Fail(Describe(row) + " never ran");
+        if (!started_.contains(KeyOf(row))) Fail(Describe(row) + " never ran");
     }
     const auto ran = std::ranges::count_if(
-        rows_, [&](const auto& entry) { return started_.contains({entry.first.text().str(), 1}); });
+        rows_, [&](const auto& entry) { return started_.contains(KeyOf(entry.second)); });
     if (quiet && started_.size() != std::size_t(ran)) {
         Fail("something ran more than once");
     }

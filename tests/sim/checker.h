@@ -7,6 +7,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "node/node.h"
@@ -14,6 +15,7 @@
 #include "sim/flow_checker.h"
 #include "sim/limit_checker.h"
 #include "sim/lock_checker.h"
+#include "sim/log_checker.h"
 #include "sim/policy_checker.h"
 #include "sim/world.h"
 #include "store/memory/database.h"
@@ -28,6 +30,7 @@ class Checker {
           policies(world, fires, [this](const std::string& what) { Fail(what); }),
           locks(world, [this](const std::string& what) { Fail(what); }),
           flows([this](const std::string& what) { Fail(what); }),
+          logs([this](const std::string& what) { Fail(what); }),
           world_(world),
           partition_(partition) {}
 
@@ -41,9 +44,12 @@ class Checker {
     PolicyChecker policies;
     LockChecker locks;
     FlowChecker flows;
+    LogChecker logs;
 
     // Workers and handlers are well: whatever fails, an attempt that has begun is not given up.
     bool workers_are_well = false;
+    // Failovers of the store may lose what it has acknowledged.
+    bool store_forgets = false;
 
     // Others who look at each batch, behind all of the above.
     std::function<void(const Batch&, const std::vector<RowMove>&, const EngineConfig&)> on_commit;
@@ -57,6 +63,10 @@ class Checker {
     void OnStart(const AttemptRef& attempt, const std::string& worker, std::size_t running,
                  std::size_t capacity);
     void OnEnd(const AttemptRef& attempt, bool success);
+    // Its worker was told that its end is stored. A store may lose that.
+    void OnLetGo(const AttemptRef& attempt) {
+        if (store_forgets) let_go_.insert(KeyOf(attempt));
+    }
     // A scheduler that lives has left a client without an answer.
     void OnUnanswered(const std::string& asked);
     void OnWorker(const std::string& worker, std::uint32_t capacity);
@@ -65,6 +75,11 @@ class Checker {
     void OnSubmitted(const Execution& execution);
     void OnCancelled(const Execution& execution);
     void OnRedrive(const ExecutionId& id) { redrives_.insert(id); }  // Asked for, maybe done.
+
+    // The store went back to where it was when this checker was copied. What was committed since is
+    // forgotten already; what happened in the world, as `later` saw it, did happen.
+    void Recall(const Checker& later);
+    const std::set<ExecutionId>& lost() const { return lost_; }
 
     // --- The end --------------------------------------------------------------------------------
     bool AllFinished() const { return unfinished_ == 0; }
@@ -81,9 +96,12 @@ class Checker {
     std::size_t losses() const { return losses_; }
 
   private:
-    // An attempt, by what names it.
-    using Key = std::pair<std::string, std::uint32_t>;
-    static Key KeyOf(const AttemptRef& ref) { return {ref.execution.text().str(), ref.attempt}; }
+    // An attempt, by what names it: a store that has lost one gives its number again, not its token.
+    using Key = std::tuple<std::string, std::uint32_t, Token>;
+    static Key KeyOf(const AttemptRef& ref) {
+        return {ref.execution.text().str(), ref.attempt, ref.token};
+    }
+    static Key KeyOf(const Execution& row) { return {row.id.text().str(), row.attempt, row.token}; }
 
     void OnChange(const ExecutionChange& change, const Batch& batch, Instant latest,
                   const EngineConfig& config);
@@ -106,14 +124,16 @@ class Checker {
     std::size_t unfinished_ = 0;          // Of them.
     std::map<ExecutionId, Steady> made_;  // When they were.
     std::vector<RowMove> moves_;          // Of the batch under way.
-    std::map<Key, Token> attempts_;       // Committed.
+    std::set<Key> attempts_;              // Committed, also what was lost since.
     std::set<Key> started_;
+    std::set<Key> let_go_;
     std::map<Key, bool> ended_;                        // By its handler; whether it succeeded.
     std::map<std::string, std::uint32_t> capacities_;  // The largest that was ever said.
     std::map<std::string, std::size_t> in_hand_;
     std::set<ExecutionId> submitted_;
     std::set<ExecutionId> redrives_;
     std::map<ExecutionId, std::uint32_t> cancelled_;  // The attempt at which it was.
+    std::set<ExecutionId> lost_;                      // Were stored, and are not since a failover.
 };
 
 }  // namespace takt::internal::sim

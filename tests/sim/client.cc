@@ -20,7 +20,8 @@ constexpr std::uint64_t kPayloadMax = 64u << 10;
 // Keys that runs hold and steps of others ask for.
 constexpr std::array<const char*, 3> kRing{"ring-0", "ring-1", "ring-2"};
 
-void SimClient::Ask(Input input, std::function<void(const Result<Answer>&)> done) {
+void SimClient::Ask(Input input, std::function<void(const Result<Answer>&)> done,
+                    std::uint64_t lock_token) {
     World& world = cluster_.world;
     SimNode* node = cluster_.nodes[world.Below(cluster_.nodes.size())].get();
     if (world.Chance(0.8)) {
@@ -39,16 +40,25 @@ void SimClient::Ask(Input input, std::function<void(const Result<Answer>&)> done
         }
         answer(internal::Fail(ErrorCode::kUnknown, "no answer in time"));
     });
+    // An answer that a failover overtakes says what the store has lost: as good as none.
+    const auto come = [this, node, answer](Result<Answer> result) {
+        cluster_.world.After(
+            cluster_.world.Between(50us, cluster_.network_max), nullptr,
+            [node, answer, result = std::move(result), failovers = node->failovers()] {
+                if (failovers == node->failovers()) answer(result);
+            });
+    };
     world.After(world.Between(50us, cluster_.network_max), nullptr,
-                [this, node, answer, input = std::move(input)]() mutable {
+                [this, node, come, lock_token, input = std::move(input)]() mutable {
                     const auto answered = std::make_shared<bool>(false);
                     AwaitAnswer(node->process(), answered);
-                    node->Ask(std::move(input), [this, answer, answered](Result<Answer> result) {
-                        *answered = true;
-                        cluster_.world.After(
-                            cluster_.world.Between(50us, cluster_.network_max), nullptr,
-                            [answer, result = std::move(result)] { answer(result); });
-                    });
+                    node->Ask(
+                        std::move(input),
+                        [come, answered](Result<Answer> result) {
+                            *answered = true;
+                            come(std::move(result));
+                        },
+                        lock_token);
                 });
 }
 
@@ -197,6 +207,7 @@ void SimClient::Submit(const Job& job) {
     task->priority = job.priority;
     task->timeout = job.timeout;
     task->options = std::make_unique<TaskOptions>(job.options);
+    if (cluster_.checker.store_forgets && !job.id.empty()) sent_[ExecutionId(Text(job.id))] = job;
     ++pending_;
     const Steady asked = cluster_.world.now();
     Ask(internal::Submit{0, std::move(task)}, [this, job, asked](const Result<Answer>& result) {
@@ -236,7 +247,24 @@ void SimClient::OnRefused(Job job, const Error& error, Steady asked) {
     });
 }
 
+// A job that is lost may be asked for again under its id: nobody knows of it.
+void SimClient::OnFailover() {
+    for (const ExecutionId& id : cluster_.checker.lost()) {
+        const auto sent = sent_.find(id);
+        if (sent == sent_.end() || cluster_.world.Chance(0.5)) continue;
+        Job job = sent->second;
+        job.doubtful = true;
+        ++pending_;
+        cluster_.world.After(cluster_.world.Between(1ms, 3s), nullptr, [this, job] {
+            --pending_;
+            Submit(job);
+        });
+    }
+}
+
 ExecutionId SimClient::AnyExecution() {
+    const std::set<ExecutionId>& lost = cluster_.checker.lost();
+    if (!lost.empty() && cluster_.world.Chance(0.2)) return *lost.begin();
     const std::vector<ExecutionId> known = cluster_.checker.Stored();
     if (known.empty() || cluster_.world.Chance(0.1)) return ExecutionId(Text("nobody"));
     return known[cluster_.world.Below(known.size())];

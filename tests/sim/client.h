@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 
 #include "sim/actors.h"
@@ -14,8 +15,12 @@ class SimClient {
   public:
     explicit SimClient(Cluster& cluster) : cluster_(cluster) {}
 
-    // Over the network, to any scheduler; kUnknown if no answer comes in time.
-    void Ask(Input input, std::function<void(const Result<Answer>&)> done);
+    // Over the network, to any scheduler; kUnknown if no answer comes in time. `lock_token` is the
+    // highest that the caller was given.
+    void Ask(Input input, std::function<void(const Result<Answer>&)> done,
+             std::uint64_t lock_token = 0);
+    // The store has lost what came last. Some of what is gone is submitted anew.
+    void OnFailover();
 
     // Without faults nothing is submitted that may end otherwise than by success.
     void SubmitSomething(bool quiet);
@@ -53,6 +58,7 @@ class SimClient {
     std::size_t pending_ = 0;
     std::uint64_t last_id_ = 0;
     ExecutionId canary_;
+    std::map<ExecutionId, Job> sent_;  // Where the store may forget them.
 };
 
 }  // namespace takt::internal::sim

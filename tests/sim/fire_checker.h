@@ -36,6 +36,9 @@ class FireChecker {
     bool WasFired(const Task& task, Time due) const;
     std::size_t due_times() const { return due_times_; }
 
+    // The store went back to where it was when this was copied; see Checker::Recall.
+    void Recall(const FireChecker& later);
+
   private:
     // Due times from `first` to `last` that one record speaks of.
     struct Record {

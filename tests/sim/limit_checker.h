@@ -58,6 +58,9 @@ class LimitChecker {
     // Rates hold across terms, too, where all clocks are right.
     bool clocks_are_right = false;
 
+    // The store went back to where it was when this was copied; see Checker::Recall.
+    void Recall(const LimitChecker& later);
+
   private:
     struct Written {
         std::uint64_t commit = 0;  // Its number.

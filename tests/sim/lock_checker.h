@@ -45,6 +45,9 @@ class LockChecker {
     // It was told that others hold it, and these are they.
     void OnBusy(std::string_view name, std::size_t holders);
 
+    // The store went back to where it was when this was copied; see Checker::Recall.
+    void Recall(const LockChecker& later);
+
   private:
     void OnPut(const Text& id, const Text& value);
     void OnGone(const Text& id);

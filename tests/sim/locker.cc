@@ -1,5 +1,6 @@
 #include "sim/locker.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace takt::internal::sim {
@@ -13,6 +14,7 @@ void SimLocker::LockSomething() {
     if (world.Chance(0.8)) holder->wait = Duration(world.Below(1'500));
     holder->tries_left = int(world.Below(12));
     holder->dies = world.Chance(0.2);
+    holder->token_before = token_seen_;
     ++pending_;
     Acquire(holder);
 }
@@ -20,23 +22,30 @@ void SimLocker::LockSomething() {
 // With the same request_id until it has it: then an answer that got lost does no harm.
 void SimLocker::Acquire(const HolderPtr& holder) {
     const Steady sent = cluster_.world.now();
-    client_.Ask(AcquireLock{.name = holder->name,
-                            .ttl = holder->ttl,
-                            .wait = holder->wait,
-                            .request_id = holder->request_id},
-                [this, holder, sent](const Result<Answer>& result) {
-                    LockChecker& checker = cluster_.checker.locks;
-                    if (result && result->lock->held) {
-                        holder->lock_id = result->lock->lock_id;
-                        holder->token = result->lock->token;
-                        holder->until = cluster_.world.now() + cluster_.world.Between(10ms, 12s);
-                        checker.OnHeld(holder->lock_id, holder->token, sent + holder->ttl);
-                        return Go(holder);
-                    }
-                    if (result) checker.OnBusy(holder->name, result->lock->holders.size());
-                    if (--holder->tries_left < 0) return void(--pending_);
-                    AcquireLater(holder);
-                });
+    client_.Ask(
+        AcquireLock{.name = holder->name,
+                    .ttl = holder->ttl,
+                    .wait = holder->wait,
+                    .request_id = holder->request_id,
+                    .token_seen = token_seen_},
+        [this, holder, sent](const Result<Answer>& result) {
+            LockChecker& checker = cluster_.checker.locks;
+            if (result && result->lock->held) {
+                holder->lock_id = result->lock->lock_id;
+                holder->token = result->lock->token;
+                if (holder->token <= holder->token_before) {
+                    cluster_.checker.Fail("a client was given a lock token below one that it had");
+                }
+                token_seen_ = std::max(token_seen_, holder->token);
+                holder->until = cluster_.world.now() + cluster_.world.Between(10ms, 12s);
+                checker.OnHeld(holder->lock_id, holder->token, sent + holder->ttl);
+                return Go(holder);
+            }
+            if (result) checker.OnBusy(holder->name, result->lock->holders.size());
+            if (--holder->tries_left < 0) return void(--pending_);
+            AcquireLater(holder);
+        },
+        token_seen_);
 }
 
 void SimLocker::AcquireLater(const HolderPtr& holder) {

@@ -28,7 +28,8 @@ class SimLocker {
         bool dies = false;  // Before it releases.
         Text lock_id;
         std::uint64_t token = 0;
-        Steady until{};  // It holds it so long.
+        std::uint64_t token_before = 0;  // The highest that was told before it asked.
+        Steady until{};                  // It holds it so long.
     };
     using HolderPtr = std::shared_ptr<Holder>;
 
@@ -42,6 +43,7 @@ class SimLocker {
     SimClient& client_;
     std::size_t pending_ = 0;
     std::uint64_t last_ = 0;
+    std::uint64_t token_seen_ = 0;  // The highest of all: they are one process.
 };
 
 }  // namespace takt::internal::sim

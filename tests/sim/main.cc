@@ -58,11 +58,11 @@ void PrintFailure(const char* program, const SimulationOptions& options,
         if (value == options.drill && value != Drill::kNone) drill = " --drill " + name;
     }
     std::printf(
-        "\nseed %llu FAILED: %s\nreplay: %s --seed %llu --steps %zu%s%s%s%s%s%s%s --trace\n",
+        "\nseed %llu FAILED: %s\nreplay: %s --seed %llu --steps %zu%s%s%s%s%s%s%s%s --trace\n",
         static_cast<unsigned long long>(options.seed), result.failure.c_str(), program,
         static_cast<unsigned long long>(options.seed), options.steps, changes.c_str(),
         spaces.c_str(), drill.c_str(), options.quiet ? " --quiet" : "",
-        options.executors ? " --executors" : "",
+        options.executors ? " --executors" : "", options.forgetful ? " --forgetful" : "",
         Numbers("--without-steps", options.steps_left_out).c_str(),
         Numbers("--without-faults", options.faults_left_out).c_str());
 }
@@ -97,6 +97,7 @@ void AppendResult(const std::string& path, const SimulationOptions& options, std
          << ", \"namespaces\": " << options.spaces << ", \"drill\": \"" << drill
          << "\", \"quiet\": " << (options.quiet ? "true" : "false")
          << ", \"executors\": " << (options.executors ? "true" : "false")
+         << ", \"forgetful\": " << (options.forgetful ? "true" : "false")
          << ", \"changes\": " << options.changes_per_step << ", \"executions\": " << sum.executions
          << ", \"runs\": " << sum.runs << ", \"commits\": " << sum.commits
          << ", \"losses\": " << sum.losses << ", \"due_times\": " << sum.due_times
@@ -203,6 +204,10 @@ int main(int argc, char** argv) {
         ->check(CLI::Range(1, 255));
     app.add_flag("--executors", options.executors, "HTTP executors do some of the work")
         ->excludes("--namespaces");
+    app.add_flag(
+           "--forgetful", options.forgetful,
+           "Failovers of the store lose what it had acknowledged; with --quiet nothing else fails")
+        ->excludes("--executors");
     app.add_option("--drill", options.drill,
                    "One thing goes wrong at a time: deaths, moves, slow, stuck")
         ->transform(CLI::CheckedTransformer(kDrills));

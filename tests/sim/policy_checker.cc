@@ -264,13 +264,13 @@ void PolicyChecker::OnAssign(const Assign& assign, Time decided, const EngineCon
     const Execution& row = assign.execution;
     CheckRetry(row, decided, config);
     const std::string worker = row.worker.text().str();
-    sent_[{row.id.text().str(), row.attempt}] = {world_.now(), assign.session, worker};
+    sent_[{row.id.text().str(), row.attempt}] = {world_.now(), assign.session, worker, row.token};
     ++workers_[worker].in_hand;
 }
 
 void PolicyChecker::OnEnd(const AttemptRef& attempt) {
     const auto sent = sent_.find({attempt.execution.text().str(), attempt.attempt});
-    if (sent == sent_.end()) return;
+    if (sent == sent_.end() || sent->second.token != attempt.token) return;
     KnownWorker& worker = workers_[sent->second.worker];
     if (worker.in_hand-- >= worker.capacity) worker.free_since = world_.now();
     sent_.erase(sent);

@@ -44,12 +44,16 @@ class PolicyChecker {
     // Recurring tasks have been left alone for a while, and nothing is in their way.
     void CheckDelays(Time wall) const;
 
+    // The store went back to where it was when this was copied; see Checker::Recall.
+    void Recall(const PolicyChecker& later);
+
   private:
     using Key = std::pair<std::string, std::uint32_t>;
     struct Sent {
         Steady at{};
         SessionId session = 0;
         std::string worker;
+        Token token{};
         bool told_to_stop = false;
     };
     struct KnownWorker {

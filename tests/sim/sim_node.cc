@@ -90,8 +90,18 @@ void SimNode::End() {
     }
 }
 
-void SimNode::Ask(Input input, Done<Answer> done) {
+void SimNode::Ask(Input input, Done<Answer> done, std::uint64_t lock_token) {
     if (!running()) return done(internal::Fail(ErrorCode::kUnavailable, "connection refused"));
+    // As src/api/locks.cc has it.
+    const std::uint64_t epoch = lock_token >> 32;
+    if (leads() && epoch > node_->status().epoch) {
+        node_->NoteEpoch(epoch);
+        return done(internal::Fail(ErrorCode::kUnavailable, "a later term gave a higher token"));
+    }
+    done = [this, process = process(), done = std::move(done)](Result<Answer> answer) mutable {
+        const bool misled = process->alive && is_misled();
+        done(misled ? internal::Fail(ErrorCode::kUnknown, "connection reset") : std::move(answer));
+    };
     if (TAKT_MUTANT("links.answer_for_another") && host_.nodes().front()->leads()) {
         return host_.nodes().front()->node_->Ask(std::move(input), std::move(done));
     }
@@ -103,9 +113,20 @@ ConnectionPtr SimNode::Find(SessionId session) const {
     return found == connections.end() ? nullptr : found->second;
 }
 
-void SimNode::Accept(const ConnectionPtr& connection, const Worker& worker,
-                     std::vector<AttemptRef> holding) {
-    if (!leads()) {
+// As src/links/stream_session.cc has it: a worker that has seen a later term knows better. One that saw
+// another term of the same epoch has, too: the store has lost that one.
+bool SimNode::IsOlderThan(const Greeting& greeting) {
+    const NodeStatus status = node_->status();
+    const bool lost = greeting.epoch_seen > 0 && greeting.epoch_seen == status.epoch &&
+                      status.leader && greeting.nonce_seen != status.leader->nonce;
+    const std::uint64_t latest = greeting.epoch_seen + (lost ? 1 : 0);
+    if (latest <= status.epoch || TAKT_MUTANT("links.forget_epochs")) return false;
+    node_->NoteEpoch(latest);
+    return true;
+}
+
+void SimNode::Accept(const ConnectionPtr& connection, Greeting greeting) {
+    if ((running() && IsOlderThan(greeting)) || !leads()) {
         std::string leader;
         if (const auto row = running() ? node_->status().leader : std::nullopt) {
             leader = row->node.text().str();
@@ -113,9 +134,13 @@ void SimNode::Accept(const ConnectionPtr& connection, const Worker& worker,
         return cluster_.ToWorker(
             connection, [connection, leader](SimWorker& w) { w.OnRefused(connection, leader); });
     }
-    if (TAKT_MUTANT("links.forget_hands")) holding.clear();
+    if (TAKT_MUTANT("links.forget_hands")) greeting.holding.clear();
     connections[connection->session] = connection;
-    node_->Tell(Attach{connection->session, worker, std::move(holding)});
+    const LeaderRow row = node_->status().leader.value();
+    cluster_.ToWorker(connection, [connection, row](SimWorker& w) {
+        w.OnWelcome(connection, {row.partition, row.epoch, row.nonce});
+    });
+    node_->Tell(Attach{connection->session, greeting.worker, std::move(greeting.holding)});
 }
 
 void SimNode::Hear(const ConnectionPtr& connection, Input input) {
@@ -134,6 +159,7 @@ void SimNode::Lose(const ConnectionPtr& connection) {
 void SimNode::OnRole(Role role) {
     cluster_.world.Note(name_, Name(role));
     role_ = role;
+    if (elected()) nonce_ = node_->status().leader.value().nonce;
     if (push_) push_->OnRole(role);
     if (role == Role::kLeader) return;
     // Sent on their way behind all that they were told before.
@@ -146,24 +172,37 @@ void SimNode::OnRole(Role role) {
     }
 }
 
-void SimNode::Release(const Effects& effects) {
+void SimNode::CheckEffects(const Effects& effects) {
     std::map<std::pair<ExecutionId, std::uint32_t>, Time> decided;
     for (const Event& event : effects.events) {
         if (event.type == EventType::kTaskScheduled && !effects.assigns.empty()) {
             decided[{event.execution, event.attempt}] = event.at;
         }
     }
-    cluster_.checker.policies.OnRelease(effects, [this](SessionId session) {
+    Checker& checker = cluster_.checker;
+    checker.policies.OnRelease(effects, [this](SessionId session) {
         const ConnectionPtr connection = Find(session);
         return connection && !connection->cut;
     });
+    checker.logs.OnRelease(effects);
     for (const Assign& assign : effects.assigns) {
         const Time at = decided[{assign.execution.id, assign.execution.attempt}];
-        cluster_.checker.policies.OnAssign(assign, at, cluster_.config.engine);
+        checker.policies.OnAssign(assign, at, cluster_.config.engine);
+        checker.OnAssign(assign.execution, {.at = at,
+                                            .batch_began = effects.begun_at,
+                                            .ahead = host_.AheadSince(effects.begun_at)});
+    }
+    for (const Verdict& verdict : effects.verdicts) {
+        const bool pushed =
+            push_ && cluster_.executor_checker->Has(TokenText(verdict.attempt.token));
+        if (!pushed) checker.OnVerdict(verdict.attempt, verdict.accepted);
+    }
+}
+
+void SimNode::Release(const Effects& effects) {
+    if (!is_misled()) CheckEffects(effects);
+    for (const Assign& assign : effects.assigns) {
         cluster_.world.Note(name_, "assigns", assign.execution.id.view(), assign.execution.attempt);
-        cluster_.checker.OnAssign(assign.execution, {.at = at,
-                                                     .batch_began = effects.begun_at,
-                                                     .ahead = host_.AheadSince(effects.begun_at)});
         const ConnectionPtr connection = Find(assign.session);
         if (!connection) continue;
         cluster_.ToWorker(connection,
@@ -177,9 +216,6 @@ void SimNode::Release(const Effects& effects) {
         });
     }
     for (const Verdict& verdict : effects.verdicts) {
-        const bool pushed =
-            push_ && cluster_.executor_checker->Has(TokenText(verdict.attempt.token));
-        if (!pushed) cluster_.checker.OnVerdict(verdict.attempt, verdict.accepted);
         const ConnectionPtr connection = Find(verdict.session);
         if (!connection) continue;
         cluster_.ToWorker(connection, [connection, ref = verdict.attempt](SimWorker& w) {

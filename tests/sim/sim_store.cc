@@ -12,11 +12,18 @@ Micros SimDatabase::LatencyMax(Partition partition) const {
     return found == slow.end() ? latency_max : found->second;
 }
 
+std::uint64_t SimDatabase::Applied(std::uint64_t nonce) const {
+    const auto found = applied_.find(nonce);
+    return found == applied_.end() ? 0 : found->second;
+}
+
 Result<void> SimDatabase::Commit(const Batch& batch, Instant latest) {
     const Watched& by = watched.at(batch.term.partition);
-    const bool repeated = batch.sequence <= applied_[batch.term.nonce];
-    const Result<void> result =
-        TAKT_MUTANT("store.no_fence") && !repeated ? CommitUnfenced(batch) : rows.Commit(batch);
+    const bool repeated = batch.sequence <= Applied(batch.term.nonce);
+    if (IsImpossible(batch)) return Fail(ErrorCode::kInvalid, "it contradicts what is stored");
+    const Result<void> result = TAKT_MUTANT("store.no_fence") && !repeated ? CommitUnfenced(batch)
+                                : TAKT_MUTANT("store.forget_gaps")         ? CommitBehindGap(batch)
+                                                                           : rows.Commit(batch);
     if (!result) {
         by.checker->OnRefused(batch, result.error());
     } else if (!repeated) {
@@ -28,9 +35,28 @@ Result<void> SimDatabase::Commit(const Batch& batch, Instant latest) {
     return result;
 }
 
+// One that is refused once is refused whenever it is sent again.
+bool SimDatabase::IsImpossible(const Batch& batch) {
+    const std::uint64_t nonce = batch.term.nonce;
+    const bool next =
+        current_[batch.term.partition].term.nonce == nonce && batch.sequence == Applied(nonce) + 1;
+    if (next && std::exchange(refuses_next, false)) impossible_.insert(nonce);
+    return next && impossible_.contains(nonce);
+}
+
+// Its sender is told.
+void SimDatabase::Acknowledge(const Batch& batch, const Result<void>& result) {
+    if (!result) {
+        if (result.error().code == ErrorCode::kInvalid) told_so_.insert(batch.term.nonce);
+        return;
+    }
+    std::uint64_t& last = acknowledged_[batch.term.nonce];
+    last = std::max(last, batch.sequence);
+}
+
 // As a store without a fence would: whoever writes is believed, each term in its own order.
 Result<void> SimDatabase::CommitUnfenced(const Batch& batch) {
-    if (batch.sequence != applied_[batch.term.nonce] + 1) {
+    if (batch.sequence != Applied(batch.term.nonce) + 1) {
         return Fail(ErrorCode::kUnavailable, "an earlier batch was not applied");
     }
     Known& known = current_[batch.term.partition];
@@ -40,6 +66,13 @@ Result<void> SimDatabase::CommitUnfenced(const Batch& batch) {
     const Result<void> result = rows.Commit(taken);
     if (result) ++known.sequence;
     return result;
+}
+
+// As a store would that looks at the term alone: what it lost before the batch it does not miss.
+Result<void> SimDatabase::CommitBehindGap(const Batch& batch) {
+    Batch taken = batch;
+    if (HasLost(batch.term.nonce)) taken.sequence = Applied(batch.term.nonce) + 1;
+    return rows.Commit(taken);
 }
 
 template <typename T>
@@ -74,10 +107,13 @@ void SimStore::Send(std::function<Result<T>()> work, Done<T> done, Kind kind) {
     if (given_up) give_up();
     world.After(arrival - world.now(), nullptr,
                 [&world, &database = database_, &link = link_, process = process_, answer, give_up,
-                 given_up, deadline, kind, work = std::move(work)]() mutable {
+                 given_up, deadline, kind, failovers = database_.failovers_,
+                 work = std::move(work)]() mutable {
                     const auto lose = [&] {
                         if (!given_up) give_up();
                     };
+                    // Sent to a server that has been followed by another.
+                    if (database.hangs || failovers != database.failovers_) return lose();
                     if (link.cut || (!process->alive && world.Chance(0.5))) return lose();
                     if (database.stuck.contains(kind.partition)) return lose();
                     Result<T> result = work();
@@ -97,6 +133,7 @@ void SimStore::Acquire(const Candidate& candidate, Done<Term> done) {
             const Result<Term> term = database.rows.Acquire(candidate);
             if (term) {
                 database.current_[candidate.partition] = {*term, 0};
+                database.applied_[term->nonce] = 0;
                 database.world.Note(candidate.node.view(), "acquires epoch",
                                     "of " + std::to_string(candidate.partition), term->epoch);
             }
@@ -138,14 +175,30 @@ void SimStore::Commit(BatchPtr batch, Done<void> done) {
         checker.Fail("a batch of " + std::to_string(bytes) +
                      " bytes is larger than the store takes");
     }
-    const auto work = [&database = database_, batch, latest = runtime_.latest()] {
-        return database.Commit(*batch, latest);
+    if (database_.told_so_.contains(batch->term.nonce)) {
+        checker.Fail("a term goes on after a batch of its was refused as impossible");
+    }
+    const auto work = [&database = database_, batch, latest = runtime_.latest()]() -> Result<void> {
+        Result<void> result = database.Commit(*batch, latest);
+        // As the store of Redis does: it has said before that it has more.
+        const bool gap = !result && result.error().code == ErrorCode::kUnavailable;
+        if (gap && database.HasLost(batch->term.nonce)) {
+            return internal::Fail(ErrorCode::kFenced, "batches of this term are lost");
+        }
+        return result;
     };
     if (database_.world.Chance(database_.request_again)) {
         database_.world.After(database_.world.Between(1ms, 20s), nullptr,
-                              [work] { static_cast<void>(work()); });
+                              [work, &database = database_, sent = database_.failovers_] {
+                                  if (database.failovers_ == sent) static_cast<void>(work());
+                              });
     }
-    Send<void>(work, std::move(done), {.write = true, .partition = batch->term.partition});
+    Send<void>(work,
+               [&database = database_, batch, done = std::move(done)](Result<void> result) mutable {
+                   database.Acknowledge(*batch, result);
+                   done(std::move(result));
+               },
+               {.write = true, .partition = batch->term.partition});
 }
 
 }  // namespace takt::internal::sim

@@ -1,6 +1,7 @@
 // SimStore: one scheduler's connection to the simulated database, with everything that can go wrong
 // on the way: latency, partitions, answers that are lost after the write was applied, writes that
-// arrive after their sender gave up, and copies that arrive again much later.
+// arrive after their sender gave up, copies that arrive again much later, batches that are refused as
+// impossible, and a failover to a replica that was behind.
 #pragma once
 
 #include <map>
@@ -22,6 +23,15 @@ struct SimDatabase {
         : world(world), rows({.clock = [&world] { return world.now(); }, .load_page_rows = 7}) {}
 
     Result<void> Commit(const Batch& batch, Instant latest);
+
+    // A replica that has received everything so far, with what the checkers know by then. It is
+    // promoted later: whatever was written since is gone, and what is under way is lost.
+    struct Copy;
+    std::shared_ptr<const Copy> MakeCopy();
+    void PutBack(const Copy& copy);
+    // Whether a failover took away the term, or something that the term was told to be stored.
+    bool HasLost(std::uint64_t nonce) const;
+    std::uint64_t failovers() const { return failovers_; }
     Checker& CheckerOf(Partition partition) { return *watched.at(partition).checker; }
     // Of one way, for what concerns a partition.
     Micros LatencyMax(Partition partition) const;
@@ -42,20 +52,31 @@ struct SimDatabase {
     Micros latency_max = 2ms;          // Of one way.
     std::map<Partition, Micros> slow;  // The same, of partitions that are slower than others.
     std::set<Partition> stuck;         // What concerns these is not answered.
+    bool hangs = false;                // Nothing is answered.
+    bool refuses_next = false;         // The next batch is impossible, however often it is sent.
     double reply_lost = 0;             // Applied, but the sender never learns.
     double request_late = 0;           // The sender gives up; it arrives all the same.
     double request_again = 0;          // A copy of a commit arrives some seconds later.
     Duration deadline{1'000};          // After which a sender gives up.
 
   private:
+    std::uint64_t Applied(std::uint64_t nonce) const;
+    bool IsImpossible(const Batch& batch);
     Result<void> CommitUnfenced(const Batch& batch);
+    Result<void> CommitBehindGap(const Batch& batch);
+    void Acknowledge(const Batch& batch, const Result<void>& result);
 
     struct Known {
         Term term;
         std::uint64_t sequence = 0;
     };
-    std::map<std::uint64_t, std::uint64_t> applied_;  // By the term's nonce: the last sequence.
-    std::map<Partition, Known> current_;              // The terms that the rows know.
+    // By the term's nonce, the last sequence. Terms without a batch are there, too.
+    std::map<std::uint64_t, std::uint64_t> applied_;
+    std::map<std::uint64_t, std::uint64_t> acknowledged_;
+    std::map<Partition, Known> current_;  // The terms that the rows know.
+    std::set<std::uint64_t> impossible_;  // Terms whose next batch is.
+    std::set<std::uint64_t> told_so_;     // Terms that were told: they are over.
+    std::uint64_t failovers_ = 0;
     friend class SimStore;
 };
 

@@ -43,6 +43,20 @@ TEST(SimulationTest, EveryPromiseHoldsWithExecutors) {
               Simulate({.seed = 1, .executors = true}).hash);
 }
 
+// Redis fails over to a replica that was behind, again and again: alone, and while all else fails, too.
+TEST(SimulationTest, WeakerPromisesHoldWhenTheStoreForgets) {
+    for (std::uint64_t seed = 1; seed <= 150; ++seed) {
+        const SimulationResult result = Simulate({.seed = seed, .forgetful = true});
+        ASSERT_EQ(result.failure, "") << "replay: takt_sim --forgetful --seed " << seed;
+    }
+    for (std::uint64_t seed = 1; seed <= 50; ++seed) {
+        const SimulationResult result = Simulate({.seed = seed, .quiet = true, .forgetful = true});
+        ASSERT_EQ(result.failure, "") << "replay: takt_sim --forgetful --quiet --seed " << seed;
+    }
+    EXPECT_EQ(Simulate({.seed = 1, .forgetful = true}).hash,
+              Simulate({.seed = 1, .forgetful = true}).hash);
+}
+
 // An ordinary day.
 TEST(SimulationTest, WithoutFaultsEverythingRunsExactlyOnce) {
     for (std::uint64_t seed = 1; seed <= 30; ++seed) {

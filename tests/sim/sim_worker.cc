@@ -26,6 +26,7 @@ void SimWorker::Start() {
     ++instance_;
     Note("starts as instance", "", std::uint64_t(instance_));
     process_ = std::make_shared<Process>();
+    seen_ = {};
     connection_.reset();
     Connect();
     Beat();
@@ -89,13 +90,13 @@ void SimWorker::Connect() {
     worker.capacity = capacity_;
     worker.queues = queues_;
     worker.instance = Text(name_ + "." + std::to_string(instance_));
-    std::vector<AttemptRef> holding;
-    for (const auto& [key, held] : held_) holding.push_back(held.ref);
-    cluster_.ToNode(connection_, [connection = connection_, worker, holding](SimNode& n) {
-        n.Accept(connection, worker, holding);
+    Greeting greeting{worker, {}, seen_.epoch, seen_.nonce};
+    for (const auto& [key, held] : held_) greeting.holding.push_back(held.ref);
+    cluster_.ToNode(connection_, [connection = connection_, greeting](SimNode& n) {
+        n.Accept(connection, greeting);
     });
     // Results that nobody acknowledged follow at once, and questions that nobody answered.
-    for (const auto& [key, held] : held_) {
+    for (auto& [key, held] : held_) {
         if (!held.running) SendReport(held);
         if (held.running && held.waits) AskForLock(held);
     }
@@ -106,6 +107,16 @@ void SimWorker::OnRefused(const ConnectionPtr& connection, const std::string& le
     Note("is refused and sent to", leader);
     leader_ = leader;
     ConnectLater();
+}
+
+void SimWorker::OnWelcome(const ConnectionPtr& connection, const Term& term) {
+    if (connection != connection_) return;
+    if (term.epoch < seen_.epoch) {
+        Note("will not follow epoch", "", term.epoch);
+        cluster_.Cut(connection_, true, false);
+        return ConnectLater();
+    }
+    seen_ = term;
 }
 
 void SimWorker::OnPong(const ConnectionPtr& connection) {
@@ -149,8 +160,9 @@ void SimWorker::OnAssign(const ConnectionPtr& connection, const Assign& assign) 
     heard_ = cluster_.world.now();
     const Execution& row = assign.execution;
     const AttemptRef ref{row.id, row.attempt, row.token};
+    if (row.epoch < seen_.epoch) return;
     const Key key = KeyOf(ref);
-    Note("runs", key.first, key.second);
+    Note("runs", row.id.view(), row.attempt);
     held_[key] = {.ref = ref};
     cluster_.checker.OnStart(ref, name_, Running(), capacity_);
     cluster_.checker.locks.OnAssign(
@@ -161,6 +173,7 @@ void SimWorker::OnAssign(const ConnectionPtr& connection, const Assign& assign) 
         held_[key].lock = Text(cluster_.world.Chance(0.5) ? kHandlersLock : kSharedLock);
         AskForLock(held_[key]);
     }
+    if (cluster_.world.Chance(0.2)) WriteLater(key);
     // A handler that hangs does not even heed its timeout.
     if (cluster_.world.Chance(cluster_.handler_hangs)) return;
     const bool success = !cluster_.world.Chance(cluster_.handler_fails);
@@ -203,15 +216,16 @@ void SimWorker::DropLockLater(const Key& key) {
 void SimWorker::End(const Key& key, bool success) {
     const auto found = held_.find(key);
     if (found == held_.end() || !found->second.running) return;
-    Note(success ? "succeeds" : "fails", key.first, key.second);
+    Note(success ? "succeeds" : "fails", std::get<0>(key), std::get<1>(key));
     found->second.running = false;
     found->second.success = success;
     cluster_.checker.OnEnd(found->second.ref, success);
     SendReport(found->second);
 }
 
-void SimWorker::SendReport(const Held& held) {
+void SimWorker::SendReport(Held& held) {
     if (!connection_) return;
+    SendLines(held);
     auto outcome = boost::intrusive_ptr<Outcome>(new Outcome);
     outcome->reason = held.success ? Reason::kNone : Reason::kHandlerFailed;
     // Its result tells who did it when, for whoever is given it.
@@ -235,7 +249,9 @@ void SimWorker::OnStop(const ConnectionPtr& connection, const AttemptRef& attemp
 void SimWorker::OnVerdict(const ConnectionPtr& connection, const AttemptRef& attempt) {
     if (connection != connection_) return;
     const auto found = held_.find(KeyOf(attempt));
-    if (found != held_.end() && !found->second.running) held_.erase(found);
+    if (found == held_.end() || found->second.running) return;
+    cluster_.checker.OnLetGo(attempt);
+    held_.erase(found);
 }
 
 }  // namespace takt::internal::sim

@@ -9,6 +9,7 @@
 #include "sim/executors.h"
 #include "sim/sim_config.h"
 #include "sim/space.h"
+#include "sim/store_faults.h"
 
 namespace takt::internal::sim {
 namespace {
@@ -23,6 +24,9 @@ constexpr Micros kUndisturbed = 6s;
 // Small enough to be full now and then.
 constexpr std::size_t kPendingMax = 25;
 
+// A fault of stores that forget.
+constexpr std::uint64_t kFailover = 6;
+
 class Simulation {
   public:
     explicit Simulation(const SimulationOptions& options)
@@ -30,14 +34,17 @@ class Simulation {
           quiet_(options.quiet || options.drill != Drill::kNone),
           world_(options.seed, options.trace),
           database_(world_),
-          drills_(world_, database_, hosts_, spaces_, [this](const std::string& what) {
-              if (failure_.empty()) failure_ = what;
-          }) {
+          drills_(world_, database_, hosts_, spaces_,
+                  [this](const std::string& what) {
+                      if (failure_.empty()) failure_ = what;
+                  }),
+          store_faults_(world_, database_, spaces_) {
         NodeConfig config = MakeConfig(options);
         hours_ = !quiet_ && world_.Chance(0.1) && options.hours;
         if (!quiet_) {
             database_.limits.pipeline_max = 1 + world_.Below(3);
             if (world_.Chance(0.5)) config.engine.pending_max = kPendingMax;
+            if (world_.Chance(0.3)) config.engine.log_bytes_max = 100 + world_.Below(500);
             if (world_.Chance(0.5)) {
                 config.engine.retention = Duration(4'000 + world_.Below(20'000));
             }
@@ -74,7 +81,7 @@ class Simulation {
             for (const auto& worker : space->cluster.workers) worker->Start();
         }
         if (executors_) executors_->Start();
-        faulty_ = !quiet_;
+        faulty_ = !quiet_ || options_.forgetful;
         if (faulty_) FaultLater();
         drills_.Begin(options_.drill);
         for (const auto& space : spaces_) {
@@ -100,9 +107,11 @@ class Simulation {
             cluster.handler_fails = 0.2;
             cluster.handler_hangs = 0.03;
         }
-        space.checker.workers_are_well = options_.drill != Drill::kNone;
-        space.checker.limits.clocks_are_right = quiet_;
-        space.checker.policies.nothing_fails = options_.quiet && options_.drill == Drill::kNone;
+        const bool forgets = space.checker.store_forgets = options_.forgetful;
+        const bool drilled = options_.drill != Drill::kNone;
+        space.checker.workers_are_well = drilled || (quiet_ && forgets);
+        space.checker.limits.clocks_are_right = quiet_ && !forgets;
+        space.checker.policies.nothing_fails = options_.quiet && !drilled && !forgets;
         const std::uint64_t workers = 1 + world_.Below(4);
         for (const auto& host : hosts_) {
             cluster.nodes.push_back(std::make_unique<SimNode>(cluster, *host));
@@ -137,7 +146,7 @@ class Simulation {
             Checker& checker = space->checker;
             // A scheduler that dies leaves some work assigned that nobody got.
             const bool once =
-                quiet_ && options_.drill != Drill::kDeaths &&
+                quiet_ && options_.drill != Drill::kDeaths && !options_.forgetful &&
                 (options_.drill != Drill::kStuck || space->partition() != Drills::kPoor);
             if (!failed()) checker.CheckEnd(database_.rows, once);
             result.executions += checker.Accepted().size();
@@ -196,7 +205,9 @@ class Simulation {
         world_.After(world_.Between(100ms, 3s), nullptr, [this] {
             if (!faulty_) return;
             if (options_.faults_left_out.contains(faults_++)) return FaultLater();
-            switch (world_.Below(executors_ ? 6 : 4)) {
+            switch (options_.forgetful && (quiet_ || world_.Chance(0.4))
+                        ? kFailover
+                        : world_.Below(executors_ ? 6 : 4)) {
                 case 0:
                     NodeFault(AnyHost());
                     break;
@@ -206,15 +217,16 @@ class Simulation {
                     break;
                 }
                 case 2:
-                    StoreFault();
+                    store_faults_.Fault(Undo());
                     break;
                 case 3:
                     LinkFault(AnySpace());
                     break;
+                case kFailover:
+                    store_faults_.FailOver(Undo());
+                    break;
                 default:
-                    executors_->Fault([this](Micros from, Micros to, std::function<void()> undo) {
-                        Later(from, to, std::move(undo));
-                    });
+                    executors_->Fault(Undo());
                     break;
             }
             FaultLater();
@@ -226,6 +238,12 @@ class Simulation {
         world_.After(world_.Between(from, to), nullptr, [this, undo = std::move(undo)] {
             if (faulty_) undo();
         });
+    }
+
+    StoreFaults::Later Undo() {
+        return [this](Micros from, Micros to, std::function<void()> undo) {
+            Later(from, to, std::move(undo));
+        };
     }
 
     void NodeFault(SimHost& node) {
@@ -274,24 +292,6 @@ class Simulation {
         }
     }
 
-    void StoreFault() {
-        switch (world_.Below(3)) {
-            case 0:
-                world_.Note("store", "is slow");
-                database_.latency_max = world_.Between(50ms, 900ms);
-                return Later(500ms, 5s, [this] { database_.latency_max = 2ms; });
-            case 1:
-                world_.Note("store", "loses answers");
-                database_.reply_lost = 0.3;
-                return Later(500ms, 5s, [this] { database_.reply_lost = 0; });
-            default:
-                world_.Note("store", "is reached late and twice");
-                database_.request_late = database_.request_again = 0.2;
-                return Later(500ms, 5s,
-                             [this] { database_.request_late = database_.request_again = 0; });
-        }
-    }
-
     void LinkFault(Space& space) {
         const SimWorker& worker = AnyWorker(space);
         if (!worker.connection()) return;
@@ -305,8 +305,7 @@ class Simulation {
         world_.Note("world", "heals");
         faulty_ = false;
         drills_.End();
-        database_.latency_max = 2ms;
-        database_.reply_lost = database_.request_late = database_.request_again = 0;
+        store_faults_.Heal();
         for (const auto& host : hosts_) {
             host->store_link.cut = false;
             host->SetClock(Duration(0));
@@ -381,6 +380,7 @@ class Simulation {
     Drills::Hosts hosts_;
     Drills::Spaces spaces_;
     Drills drills_;
+    StoreFaults store_faults_;
     std::unique_ptr<Executors> executors_;  // If there are any.
     std::string failure_;                   // Of the drill.
     bool faulty_ = false;

@@ -28,6 +28,7 @@ struct SimulationOptions {
     std::size_t spaces = 1;  // Namespaces, of the same schedulers.
     Drill drill = Drill::kNone;
     bool executors = false;            // Some of the work is done by HTTP executors. One namespace.
+    bool forgetful = false;            // Failovers of the store lose what it had acknowledged.
     std::size_t changes_per_step = 0;  // Of the engine's; 0: as it is configured.
     // What does not happen, by number: steps of clients, and faults.
     std::set<std::size_t> steps_left_out = {};

@@ -6,6 +6,22 @@
 
 namespace takt::internal {
 
+struct MemoryDatabase::Copy {
+    Partitions partitions;
+    Announcements nodes;
+};
+
+std::shared_ptr<const MemoryDatabase::Copy> MemoryDatabase::MakeCopy() {
+    const std::lock_guard lock(mutex_);
+    return std::make_shared<const Copy>(partitions_, nodes_);
+}
+
+void MemoryDatabase::PutBack(const Copy& copy) {
+    const std::lock_guard lock(mutex_);
+    partitions_ = copy.partitions;
+    nodes_ = copy.nodes;
+}
+
 bool MemoryDatabase::Announced(const NodeId& node) const {
     const auto found = nodes_.find(node);
     return found != nodes_.end() && found->second.second > options_.clock();

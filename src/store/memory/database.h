@@ -8,6 +8,7 @@
 
 #include <functional>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <utility>
@@ -27,6 +28,13 @@ class MemoryDatabase {
 
     MemoryDatabase() : MemoryDatabase(Options{}) {}
     explicit MemoryDatabase(Options options) : options_(std::move(options)) {}
+
+    // Everything as it is now: what a replica has that has not received more.
+    struct Copy;
+    std::shared_ptr<const Copy> MakeCopy();
+    // The replica is promoted: whatever was written since is gone, terms and announcements included.
+    // Nonces are not given twice for that, as random ones would not be.
+    void PutBack(const Copy& copy);
 
     Result<void> Announce(const NodeRow& node, Duration ttl);
     Result<std::vector<NodeRow>> Nodes();
@@ -63,12 +71,15 @@ class MemoryDatabase {
         PartitionRows rows;
     };
 
+    using Partitions = std::map<Partition, PartitionState>;
+    using Announcements = std::map<NodeId, std::pair<NodeRow, Steady>>;  // And until when.
+
     bool Announced(const NodeId& node) const;
 
     const Options options_;
     std::mutex mutex_;
-    std::map<Partition, PartitionState> partitions_;
-    std::map<NodeId, std::pair<NodeRow, Steady>> nodes_;
+    Partitions partitions_;
+    Announcements nodes_;
     std::uint64_t terms_ = 0;
 };
 

@@ -101,5 +101,32 @@ TEST_F(MemoryStoreTest, AChangeThatContradictsTheRowsIsRefused) {
     EXPECT_EQ(commit(Place::kLive, Place::kHistory), ErrorCode::kInvalid);
 }
 
+// A replica that was behind is promoted: rows, sequence and term are what they were, but no nonce is
+// given a second time.
+TEST_F(MemoryStoreTest, ACopyThatIsPutBackHasNothingOfWhatCameAfterIt) {
+    const auto put = [&](const Term& term, std::uint64_t sequence, const char* key) {
+        return database_->Commit({term, sequence, 0, {SettingPut{Text(key), Text("1")}}});
+    };
+    ASSERT_TRUE(database_->Announce({.node = NodeId("a")}, std::chrono::seconds(10)));
+    const Term term = database_->Acquire({.node = NodeId("a")}).value();
+    ASSERT_TRUE(put(term, 1, "before"));
+    const auto copy = database_->MakeCopy();
+    ASSERT_TRUE(put(term, 2, "after"));
+    const auto next = [&] {
+        const LeaderRow last = database_->Leaders()->at(0);
+        return database_->Acquire({.node = NodeId("a"), .replaced = last}).value();
+    };
+    const Term lost = next();
+
+    database_->PutBack(*copy);
+
+    EXPECT_EQ(database_->ListSettings(kDefaultPartition, {})->size(), 1u);
+    EXPECT_EQ(put(lost, 1, "late").error().code, ErrorCode::kFenced);
+    EXPECT_EQ(put(term, 3, "later").error().code, ErrorCode::kUnavailable) << "2 is missing";
+    const Term again = next();
+    EXPECT_EQ(again.epoch, lost.epoch);
+    EXPECT_NE(again.nonce, lost.nonce);
+}
+
 }  // namespace
 }  // namespace takt::internal
