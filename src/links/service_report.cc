@@ -117,6 +117,11 @@ Result<ServiceBody> ReadBody(std::string_view text) {
     return body;
 }
 
+// A look by the grammar puts a NUL where half of a surrogate pair was.
+bool IsWhole(std::string_view text) {
+    return IsValidUtf8(text) && !text.contains('\0');
+}
+
 // The work was done, but its result cannot be kept; doing it again would not mend that, nor would
 // waiting for a report that can. A failure stays what it was, without its data.
 void KeepWhatCanBe(ServiceReport& report, const std::string& unkept) {
@@ -125,12 +130,12 @@ void KeepWhatCanBe(ServiceReport& report, const std::string& unkept) {
         report.success = report.retryable = false;
         report.outcome = Failure(Reason::kRejected, 0, "the result cannot be kept: " + unkept);
     } else {
-        const bool readable = IsValidUtf8(said->message.view());
+        const bool readable = IsWhole(said->message.view());
         report.outcome =
             Failure(said->reason, said->code,
                     readable ? said->message.str() : "the error cannot be kept: " + unkept);
     }
-    if (!IsValidUtf8(report.log)) report.log.clear();
+    if (!IsWhole(report.log)) report.log.clear();
 }
 
 // Nothing if there is no status, or one that is not final.
