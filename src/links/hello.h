@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -58,6 +59,8 @@ struct AttachBounds {
     std::vector<std::string> worker_ids;
     std::vector<std::string> queues;
     std::vector<std::string> types;
+    // Told why a worker was refused for them: somebody has to know whose token that is. On any thread.
+    std::function<void(const std::string& why)> on_foreign = {};
 };
 
 // Holds a worker to what its token is bound to: who says nothing of queues or types serves those, and

@@ -90,6 +90,7 @@ void StreamSession::OnFirst(const worker::v1::WorkerFrame& frame) {
     auto attach = ReadHello(hello, id_, socket_->remote_address());
     if (!attach) return Refuse(attach.error());
     if (auto foreign = BindWorker(attach->worker, bounds_); !foreign.empty()) {
+        if (bounds_.on_foreign) bounds_.on_foreign(foreign);
         return Refuse({"not_yours", std::move(foreign)});
     }
     const StreamLinkConfig& config = sessions_->config();
