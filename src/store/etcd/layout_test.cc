@@ -109,7 +109,7 @@ std::string Bytes(std::string_view hex) {
     return bytes;
 }
 
-// What a scheduler wrote before there were namespaces and runs: a task that waits, one that was
+// All that a scheduler wrote before there were namespaces and runs: a task that waits, one that was
 // deleted and a recurring one. They are in the namespace `default`, where they stand.
 TEST_F(EtcdTest, DataOfTheLayoutBeforeIsTheDefaultPartition) {
     StartServer();

@@ -233,7 +233,7 @@ TEST(RedisStoreFaults, ACommitWaitsForItsReplicas) {
     EXPECT_EQ(*replica->Cli({"HGET", "{takt:0}:settings", "a"}), "2\n");
 }
 
-// Who goes for the lead waits for replicas that are away. Its announcements are answered meanwhile:
+// A candidate waits for replicas that are away. Its announcements are answered meanwhile:
 // else the reason would be said to be a Redis that does not answer.
 TEST(RedisStoreFaults, AnAnnouncementDoesNotWaitForReplicas) {
     const auto server = StartServer();
