@@ -80,6 +80,7 @@ void Server::Stop() {
     const Steady until = SteadyClock::now() + p.config.scheduler.stop_deadline;
     // The nodes first: they answer what they were asked, give up the lead and send workers on their
     // way. Connections that take their time to end must not keep the next leader waiting.
+    p.recent->AskAlways();
     std::promise<void> realms_stopped;
     p.realms->Stop(until - std::min(kDrain, p.config.scheduler.stop_deadline / 2),
                    [&] { realms_stopped.set_value(); });

@@ -5,6 +5,7 @@
 // only if that is too old they read themselves, and share the answer. So they cost the store nothing.
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -27,6 +28,9 @@ class RecentCluster final : public StoreWrapper {
 
     // Asks the store each time. What it is answered the others are told too.
     Store& reader() { return reader_; }
+
+    // From now on the store is asked for everybody: whoever stops has to know who is left.
+    void AskAlways() { always_ = true; }
 
     void Nodes(Done<std::vector<NodeRow>> done) override {
         Ask(nodes_, std::move(done), [this](auto then) { StoreWrapper::Nodes(std::move(then)); });
@@ -84,7 +88,9 @@ class RecentCluster final : public StoreWrapper {
         const Steady now = clock_();
         {
             std::unique_lock lock(shared->mutex);
-            if (shared->read_at != Steady{} && now - shared->read_at < shared->age_max) {
+            const bool fresh =
+                shared->read_at != Steady{} && now - shared->read_at < shared->age_max;
+            if (fresh && !always_) {
                 std::vector<Row> rows = shared->rows;
                 lock.unlock();
                 return done(std::move(rows));
@@ -102,6 +108,7 @@ class RecentCluster final : public StoreWrapper {
     }
 
     const std::function<Steady()> clock_;
+    std::atomic<bool> always_ = false;
     const std::shared_ptr<Shared<NodeRow>> nodes_ = std::make_shared<Shared<NodeRow>>(kNodesAgeMax);
     const std::shared_ptr<Shared<LeaderRow>> leaders_ =
         std::make_shared<Shared<LeaderRow>>(kLeadersAgeMax);

@@ -123,5 +123,17 @@ TEST_F(RecentClusterTest, AnAnswerMayComeAfterItsEnd) {
     EXPECT_EQ(said_, "came ");
 }
 
+// All schedulers are stopped at once: a list of some seconds ago still has the others.
+TEST_F(RecentClusterTest, OneThatStopsIsToldWhatTheStoreSaysNow) {
+    Ask();
+    store_.Answer(std::vector<NodeRow>(2));
+    recent_.AskAlways();
+    Ask();
+    ASSERT_EQ(store_.asked.size(), 1u);
+    store_.Answer(std::vector<NodeRow>(1));
+
+    EXPECT_EQ(said_, "2 1 ");
+}
+
 }  // namespace
 }  // namespace takt::internal
