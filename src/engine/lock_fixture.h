@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "base/failpoint.h"
 #include "engine/history.h"
 
 namespace takt::internal {
@@ -10,6 +11,7 @@ namespace takt::internal {
 class LockHistory : public History {
   protected:
     void SetUp() override {
+        ASSERT_TRUE(StartFailPoints());
         config.worker_lease = config.timeout = 24h;
         config.leader_ttl = 10s;
     }

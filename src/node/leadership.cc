@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/failpoint.h"
 #include "base/log.h"
 
 namespace takt::internal {
@@ -76,9 +75,7 @@ void Leadership::OnStanding(const Standing& standing) {
     CheckLoss(standing);
     // A store may lose its last writes. Of its own partition alone: what workers claim to have seen
     // raises an epoch, and those of another namespace are nothing to this one.
-    if (row_ && !TAKT_MUTANT("node.forget_epochs")) {
-        epoch_floor_ = std::max(epoch_floor_, row_->epoch);
-    }
+    if (row_) epoch_floor_ = std::max(epoch_floor_, row_->epoch);
     if (term_) return OnOwnRow(standing);
     FollowLeader(standing);
     if (standing.campaign) CampaignIn(*standing.campaign);

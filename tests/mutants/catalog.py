@@ -188,8 +188,6 @@ MUTANTS = [
          "a term goes on after a batch of its was refused"),
     node("trust_silence", "a leader trusts its term though the store has not answered for a lease",
          "has not answered for as long as a lease"),
-    node("forget_epochs", "a scheduler forgets the terms that it saw, as its store did",
-         "a lock token below", "did not finish", "never ended", sim=FORGETFUL),
     node("late_leads", "schedulers seldom look whether there is a leader",
          "is without a leader for too long", sim=DEATHS, seeds=40),
     node("eager_shares", "who has just come is given leads at once", "has just come", sim=MOVES,

@@ -59,8 +59,11 @@ void PolicyChecker::Recall(const PolicyChecker& later) {
 
 void LockChecker::Recall(const LockChecker& later) {
     given_ = later.given_;
-    leases_ = later.leases_;
     released_ = later.released_;
+    // A holder that is lost says nothing of another that is given its id: ids are serials, and those
+    // that the store lost come again while a clock is behind.
+    leases_ = later.leases_;
+    std::erase_if(leases_, [&](const auto& lease) { return !held_.contains(lease.first); });
 }
 
 }  // namespace takt::internal::sim
