@@ -19,7 +19,7 @@ class StoreFaults {
         : world_(world), database_(database), spaces_(spaces) {}
 
     void Fault(const Later& later);
-    // Whatever is written from now on will be lost.
+    // Writes that come from now on will be lost.
     void FailOver(const Later& later);
     void Heal();
 
