@@ -1,5 +1,8 @@
 // The store when etcd, its operators or the network between fail it.
+#include <array>
 #include <chrono>
+#include <future>
+#include <string>
 
 #include "store/etcd/schema.h"
 #include "store/etcd/snapshot.h"
@@ -224,6 +227,40 @@ TEST_F(EtcdFaultTest, AStalledServerIsGivenUpAtTheDeadline) {
 }
 
 // The scheduler is started before etcd, or with a wrong port.
+// A commit that was not answered may still be on its way. The one behind it is not even begun: whatever
+// it read now would be from before the other.
+TEST_F(EtcdFaultTest, NothingIsBegunBehindACommitWhoseFateIsUnknown) {
+    StartServer();
+    OpenStore("?timeout=1s");
+    const Result<Term> term = Acquire();
+    ASSERT_TRUE(term) << term.error().detail;
+    // Too large to go together.
+    const std::string filling(700 << 10, 'x');
+    const auto batch = [&](std::uint64_t sequence) {
+        return std::make_shared<const Batch>(Batch{
+            *term, sequence, 0, {SettingPut{"last", Text(std::to_string(sequence) + filling)}}});
+    };
+    ASSERT_TRUE(Commit(*term, 1, {}));
+    server_->process().Pause();
+    std::array<std::promise<Result<void>>, 2> answers;
+    for (std::size_t i = 0; i < answers.size(); ++i) {
+        store_->Commit(batch(2 + i), [&answers, i](Result<void> result) {
+            answers[i].set_value(std::move(result));
+        });
+    }
+    const Result<void> first = answers[0].get_future().get();
+    const Result<void> second = answers[1].get_future().get();
+    server_->process().Continue();
+
+    ASSERT_FALSE(first || second);
+    EXPECT_EQ(first.error().code, ErrorCode::kUnknown);
+    EXPECT_EQ(second.error().code, ErrorCode::kUnavailable) << second.error().detail;
+    EXPECT_TRUE(CommitUntilDone(*term, 2, batch(2)->changes));
+    EXPECT_TRUE(CommitUntilDone(*term, 3, batch(3)->changes));
+    ASSERT_EQ(Settings()->size(), 1u);
+    EXPECT_EQ(Settings()->front().value.view().front(), '3');
+}
+
 TEST_F(EtcdFaultTest, AnEtcdThatIsNotThereIsUnavailable) {
     store_ = MakeStore("etcd://127.0.0.1:" + std::to_string(FreePort()) + "?timeout=500ms");
 

@@ -89,9 +89,20 @@ Writer::Group Writer::TakeGroup() {
 Detached Writer::Drain() {
     const Tracker::Hold hold(tracker_);
     for (Group group = TakeGroup(); !group.empty(); group = TakeGroup()) {
-        const Result<void> result = co_await ApplyGroup(group);
+        Result<void> result;
+        if (IsAhead(*group.front().batch)) {
+            result = Fail(ErrorCode::kUnavailable, "an earlier batch was not applied");
+        } else {
+            result = co_await ApplyGroup(group);
+            const bool settled = result || result.error().code == ErrorCode::kFenced;
+            unsettled_ = settled || group.empty() ? nullptr : group.front().batch;
+        }
         for (Waiting& waiting : group) waiting.done(result);
     }
+}
+
+bool Writer::IsAhead(const Batch& batch) const {
+    return unsettled_ && unsettled_->term == batch.term && unsettled_->sequence < batch.sequence;
 }
 
 Async<Result<void>> Writer::ApplyGroup(Group& group) {

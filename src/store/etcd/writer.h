@@ -54,6 +54,9 @@ class Writer {
     // Whether the batch has a purge that reads what to delete: it goes alone, so that it has room.
     // `first_finished` is when the first execution of those before it in its group finished.
     bool MustPlan(const Batch& batch, Time first_finished) const;
+    // Whether an earlier batch of its term may still be on its way to etcd. What is read for this one
+    // would not be what is there when it is applied.
+    bool IsAhead(const Batch& batch) const;
     // The next batches that go together. Empty when nothing waits; then Drain is over.
     Group TakeGroup();
     Async<Result<void>> ApplyGroup(Group& group);
@@ -75,7 +78,9 @@ class Writer {
     std::mutex mutex_;
     std::deque<Waiting> waiting_;
     bool draining_ = false;
-    TaskPayloads payloads_;  // Of Drain alone.
+    // Of Drain alone.
+    BatchPtr unsettled_;  // The first whose fate is not known; null: there is none.
+    TaskPayloads payloads_;
     PurgeWindow window_;
 };
 
