@@ -89,6 +89,8 @@ def simulator(sim):
             words.append(f"{one['namespaces']} namespaces")
         if one.get("executors"):
             words.append("HTTP executors")
+        if one.get("forgetful"):
+            words.append("failovers of the store lose what it had acknowledged")
         if one["changes"]:
             words.append(f"steps of {one['changes']} change")
         kind = (", ".join(words), one["steps"])
