@@ -1,6 +1,11 @@
 // EtcdStore in the conformance suite, against an etcd of its own for each test.
+#include <future>
+
 #include "store/conformance/suite.h"
+#include "store/etcd/client.h"
 #include "store/etcd/keys.h"
+#include "store/etcd/ops.h"
+#include "store/etcd/page.h"
 #include "store/etcd/store.h"
 #include "store/testing/etcd_server.h"
 
@@ -27,14 +32,35 @@ class EtcdTestDatabase final : public Database {
         return Open();
     }
     Result<void> Spoil(const Execution& row) override {
-        const std::string key = etcd::Keys("/takt").Live(kDefaultPartition, etcd::Kin::kOwn,
-                                                         {row.serial, row.id.view()});
-        const Result<std::string> put = server_->Ctl({"put", key, "not a record"});
-        if (!put) return std::unexpected(put.error());
-        return {};
+        const auto answer = std::make_shared<std::promise<Result<void>>>();
+        auto done = answer->get_future();
+        etcd::Client client(*ParseEtcdUrl(server_->url()), {});
+        SpoilInPage(client, row.serial, answer);
+        return done.get();
     }
 
   private:
+    static etcd::Detached SpoilInPage(etcd::Client& client, Serial serial,
+                                      std::shared_ptr<std::promise<Result<void>>> answer) {
+        using namespace etcd;
+        const Keys keys("/takt");
+        pb::RequestOp get = RangeOp(PageOf(keys, kDefaultPartition, PageSide::kLive, serial), 1);
+        auto found = co_await client.Range(std::move(*get.mutable_request_range()));
+        pb::TxnRequest txn;
+        pb::PutRequest& put = *txn.add_success()->mutable_request_put();
+        put.set_key(found->kvs(0).key());
+        const Serial first = *ParsePageKey(put.key());
+        Result<PageRows> page = DecodePage(first, found->kvs(0).value());
+        for (PageRow& row : page->rows) {
+            if (row.serial == serial) row.value = "not a record";
+        }
+        put.set_value(EncodePage(first, *page));
+        auto done = co_await client.Txn(std::move(txn), Effect::kRepeatable);
+        Result<void> spoilt;
+        if (!done) spoilt = std::unexpected(done.error());
+        answer->set_value(std::move(spoilt));
+    }
+
     std::unique_ptr<EtcdServer> server_;
 };
 

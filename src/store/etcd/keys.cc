@@ -142,6 +142,15 @@ KeyRange Keys::HistoryRange(Partition p, Kin kin, Serial from, Serial below) con
     return SerialRange(ByKin(p, kin, "history/"), from, below);
 }
 
+std::string Keys::Page(Partition p, PageSide side, Serial first) const {
+    return In(p, side == PageSide::kLive ? "pages/live/" : "pages/history/") + Newest(first);
+}
+
+KeyRange Keys::Pages(Partition p, PageSide side, Serial from, Serial below) const {
+    return SerialRange(In(p, side == PageSide::kLive ? "pages/live/" : "pages/history/"), from,
+                       below);
+}
+
 std::string Keys::Child(Partition p, std::string_view run, ExecutionKey key) const {
     return Run(p, run).begin + "children/" + Show(key);
 }
@@ -207,8 +216,9 @@ KeyRange Keys::AuditRange(Partition p, Serial from, Serial below) const {
 std::vector<KeyRange> Keys::Rows(Partition p) const {
     std::vector<KeyRange> ranges;
     for (const std::string_view name :
-         {"live/", "history/", "children/", "runs/", "packs/", "payloads/", "task_payloads/",
-          "tasks/", "workers/", "settings/", "records/", "events/", "audit/", "logs/", "ids/"}) {
+         {"pages/", "live/", "history/", "children/", "runs/", "packs/", "payloads/",
+          "task_payloads/", "tasks/", "workers/", "settings/", "records/", "events/", "audit/",
+          "logs/", "ids/"}) {
         ranges.push_back(WithPrefix(In(p, name)));
     }
     return ranges;
@@ -226,6 +236,10 @@ std::optional<ExecutionKey> ParseExecutionKey(std::string_view key) {
         ParseNewest(key.substr(key.size() - id.size() - 1 - kHexDigits, kHexDigits));
     if (!serial || id.empty()) return std::nullopt;
     return ExecutionKey{*serial, id};
+}
+
+std::optional<Serial> ParsePageKey(std::string_view key) {
+    return ParseNewest(LastPart(key));
 }
 
 std::string PackText(PackName name) {

@@ -11,8 +11,11 @@
 //   {prefix}/{p}/epoch                        of the last term
 //   {prefix}/{p}/sequence                     epoch and sequence of the last batch applied
 //   {prefix}/{p}/last_serial
-//   {prefix}/{p}/live/{newest}/{id}           an execution that is not finished
-//   {prefix}/{p}/history/{newest}/{id}        pointer to a finished one in its pack
+//   {prefix}/{p}/pages/live/{newest}          executions that are not finished, of a range of serials
+//                                             from this one on (page.h)
+//   {prefix}/{p}/pages/history/{newest}       pointers to the finished ones of them in their packs
+//   {prefix}/{p}/live/{newest}/{id}           an execution that is not finished and in no page
+//   {prefix}/{p}/history/{newest}/{id}        pointer to a finished one that is in no page
 //   {prefix}/{p}/children/live/…, history/…   the same of executions that are part of a run, so that
 //                                             neither lists nor the retention walk over them
 //   {prefix}/{p}/runs/{run}/children/{newest}/{id}  which those are; the value: see ChildMark
@@ -58,6 +61,9 @@ struct PackName {
 
 // Whether an execution stands for itself or is part of a run.
 enum class Kin : std::uint8_t { kOwn, kChild };
+
+// The part of a page that it holds of the executions of its range.
+enum class PageSide : std::uint8_t { kLive, kHistory };
 
 // What is kept under an id that somebody chose.
 struct IdValue {
@@ -109,6 +115,10 @@ class Keys {
     KeyRange LiveRange(Partition p, Kin kin, Serial from, Serial below) const;
     KeyRange HistoryRange(Partition p, Kin kin, Serial from, Serial below) const;
 
+    // Pages, by their first serials.
+    std::string Page(Partition p, PageSide side, Serial first) const;
+    KeyRange Pages(Partition p, PageSide side, Serial from, Serial below) const;
+
     std::string Pack(Partition p, PackName name) const;
     KeyRange Packs(Partition p) const { return WithPrefix(In(p, "packs/")); }
 
@@ -151,6 +161,8 @@ class Keys {
 std::string_view LastPart(std::string_view key);
 // Of a key of Live, History or Child.
 std::optional<ExecutionKey> ParseExecutionKey(std::string_view key);
+// The first serial of a key of Page.
+std::optional<Serial> ParsePageKey(std::string_view key);
 // "{epoch}-{sequence}", as in the key of a pack.
 constexpr std::size_t kPackTextBytes = 33;
 std::string PackText(PackName name);

@@ -47,14 +47,26 @@ TEST(Keys, PartitionsShareNoKeyAndTheFirstKeepsItsPlaces) {
         return std::ranges::any_of(keys.Rows(7),
                                    [&](const KeyRange& range) { return Holds(range, name); });
     };
-    for (const std::string& name :
-         {keys.Id(7, "a"), keys.Log(7, "a", 1), keys.Live(7, Kin::kOwn, key),
-          keys.Live(7, Kin::kChild, key), keys.History(7, Kin::kOwn, key),
-          keys.History(7, Kin::kChild, key), keys.Payload(7, key), keys.Override(7, key),
-          keys.Child(7, "run", key), keys.RunPack(7, "run", {1, 2}), keys.Pack(7, {1, 2}),
-          keys.Events(7, 1), keys.Task(7, "a"), keys.TaskPayload(7, "a", {1, 2}),
-          keys.Worker(7, "a"), keys.Setting(7, "a"), keys.Record(7, RecordKind::kLock, "a"),
-          keys.Audit(7, 1)}) {
+    for (const std::string& name : {keys.Page(7, PageSide::kLive, 5),
+                                    keys.Page(7, PageSide::kHistory, 5),
+                                    keys.Id(7, "a"),
+                                    keys.Log(7, "a", 1),
+                                    keys.Live(7, Kin::kOwn, key),
+                                    keys.Live(7, Kin::kChild, key),
+                                    keys.History(7, Kin::kOwn, key),
+                                    keys.History(7, Kin::kChild, key),
+                                    keys.Payload(7, key),
+                                    keys.Override(7, key),
+                                    keys.Child(7, "run", key),
+                                    keys.RunPack(7, "run", {1, 2}),
+                                    keys.Pack(7, {1, 2}),
+                                    keys.Events(7, 1),
+                                    keys.Task(7, "a"),
+                                    keys.TaskPayload(7, "a", {1, 2}),
+                                    keys.Worker(7, "a"),
+                                    keys.Setting(7, "a"),
+                                    keys.Record(7, RecordKind::kLock, "a"),
+                                    keys.Audit(7, 1)}) {
         EXPECT_TRUE(dropped(name)) << name;
     }
     for (const std::string& name :

@@ -109,12 +109,15 @@ std::string Bytes(std::string_view hex) {
     return bytes;
 }
 
-// All that a scheduler wrote before there were namespaces and runs: a task that waits, one that was
-// deleted and a recurring one. They are in the namespace `default`, where they stand.
-TEST_F(EtcdTest, DataOfTheLayoutBeforeIsTheDefaultPartition) {
+// All that a scheduler wrote before there were namespaces and runs (layout 1), or pages (2): a task
+// that waits, one that was deleted and a recurring one. They are in the namespace `default`, where
+// they stand, and have keys of their own.
+class EtcdOlderLayoutTest : public EtcdTest, public testing::WithParamInterface<const char*> {};
+
+TEST_P(EtcdOlderLayoutTest, ItsRowsStandWhereTheyStoodAndGoOn) {
     StartServer();
     const std::vector<std::pair<std::string, std::string>> stored = {
-        {"/takt/layout", "1"},
+        {"/takt/layout", GetParam()},
         {"/takt/partitions/0", ""},
         {"/takt/0/epoch", "0000000000000007"},
         {"/takt/0/sequence", "0000000000000007 0000000000000006"},
@@ -166,17 +169,24 @@ TEST_F(EtcdTest, DataOfTheLayoutBeforeIsTheDefaultPartition) {
     EXPECT_EQ(found->front()->outcome->message.view(), "its task was deleted");
     EXPECT_EQ(EncodePointer(*found->front(), {1, 3}, 0), stored[7].second);
 
-    // And all goes on: one ends, the retention takes the other.
+    // And all goes on: new ones come, in a page, one ends, the retention takes the other.
+    const Execution fresh = make_.Fire("nightly", "fresh");
+    ASSERT_TRUE(Commit(*term, 1, {ExecutionChange{Place::kNone, Place::kLive, fresh}}));
+    EXPECT_NE(*server_->Ctl({"get", "--prefix", "--keys-only", "/takt/0/pages/live/"}), "");
     const Time ended = found->front()->finished_at;
     waiting = conformance::Finished(std::move(waiting));
     waiting.finished_at = ended + Duration(2);
-    ASSERT_TRUE(Commit(*term, 1, {ExecutionChange{Place::kLive, Place::kHistory, waiting}}));
-    ASSERT_TRUE(Commit(*term, 2, {Purge{.finished_before = ended + Duration(1)}}));
+    ASSERT_TRUE(Commit(*term, 2, {ExecutionChange{Place::kLive, Place::kHistory, waiting}}));
+    ASSERT_TRUE(Commit(*term, 3, {Purge{.finished_before = ended + Duration(1)}}));
     const auto left = List({});
-    ASSERT_TRUE(left && left->size() == 1);
+    ASSERT_TRUE(left && left->size() == 2);
+    EXPECT_EQ(left->at(1).id.view(), "fresh");
     EXPECT_EQ(left->at(0).id.view(), "waits");
+    EXPECT_EQ(*server_->Ctl({"get", "--prefix", "--keys-only", "/takt/0/live/"}), "");
     EXPECT_EQ(*server_->Ctl({"get", "--prefix", "--keys-only", "/takt/ids/ended"}), "");
 }
+
+INSTANTIATE_TEST_SUITE_P(Layouts, EtcdOlderLayoutTest, testing::Values("1", "2"));
 
 }  // namespace
 }  // namespace takt::internal::etcd

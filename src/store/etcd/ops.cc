@@ -7,6 +7,7 @@
 #include "model/record.h"
 #include "store/etcd/limits.h"
 #include "store/etcd/pack.h"
+#include "store/etcd/page_book.h"
 #include "store/etcd/payload.h"
 
 namespace takt::internal::etcd {
@@ -18,11 +19,13 @@ constexpr std::size_t kOpBytes = 40;
 // Collects the changes of one batch; what is packed is written at its end.
 class ChangeWriter {
   public:
-    ChangeWriter(const Keys& keys, const Batch& batch, TaskPayloads& payloads, Ops& ops)
+    ChangeWriter(const Keys& keys, const Batch& batch, TaskPayloads& payloads, PageBook& pages,
+                 Ops& ops)
         : keys_(keys),
           partition_(batch.term.partition),
           pack_{batch.term.epoch, batch.sequence},
           payloads_(payloads),
+          pages_(pages),
           ops_(ops) {}
 
     void operator()(const ExecutionChange& change) {
@@ -30,17 +33,22 @@ class ChangeWriter {
         const ExecutionKey key = KeyOf(row);
         const Kin kin = KinOf(row);
         if (change.before == Place::kNone) PutLasting(row);
-        if (change.after == Place::kLive) {
-            if (change.before == Place::kHistory) ops_.Delete(keys_.History(partition_, kin, key));
-            ops_.Put(keys_.Live(partition_, kin, key), EncodeRow(row));
-            return;
+        std::string value = EncodeRow(row);
+        if (change.after == Place::kHistory) {
+            // Children are packed by their runs, which they outlive by no purge.
+            std::vector<std::string>& finished = finished_[row.parent.text().str()];
+            finished.push_back(std::exchange(
+                value, EncodePointer(row, pack_, static_cast<std::uint32_t>(finished.size()))));
         }
-        if (change.before == Place::kLive) ops_.Delete(keys_.Live(partition_, kin, key));
-        // Children are packed by their runs, which they outlive by no purge.
-        std::vector<std::string>& finished = finished_[row.parent.text().str()];
-        ops_.Put(keys_.History(partition_, kin, key),
-                 EncodePointer(row, pack_, static_cast<std::uint32_t>(finished.size())));
-        finished.push_back(EncodeRow(row));
+        if (kin == Kin::kOwn && PutInPage(change, key, value)) return;
+        const bool live = change.after == Place::kLive;
+        if (change.before == Place::kLive && !live) ops_.Delete(keys_.Live(partition_, kin, key));
+        if (change.before == Place::kHistory && live) {
+            ops_.Delete(keys_.History(partition_, kin, key));
+        }
+        ops_.Put(live ? keys_.Live(partition_, kin, key) : keys_.History(partition_, kin, key),
+                 std::move(value));
+        if (kin == Kin::kOwn) pages_.NoteOwn(row.serial, live);
     }
     void operator()(const TaskPut& change) {
         const Task& task = *change.row.task;
@@ -101,6 +109,19 @@ class ChangeWriter {
     }
 
   private:
+    static PageSide SideOf(Place place) {
+        return place == Place::kLive ? PageSide::kLive : PageSide::kHistory;
+    }
+    // False: the execution has keys of its own from now on, if it had not before.
+    bool PutInPage(const ExecutionChange& change, ExecutionKey key, const std::string& value) {
+        const PageSide after = SideOf(change.after);
+        if (change.before == Place::kNone) return pages_.Add(key, after, value);
+        if (!pages_.Holds(SideOf(change.before), key.serial)) return false;
+        // One that was re-driven is late: its page would be written for it alone.
+        const bool stays = change.before == Place::kLive && pages_.Put(after, key, value);
+        if (!stays) pages_.Remove(key.serial);
+        return stays;
+    }
     // What stays as it is from the first commit of an execution to its purge.
     void PutLasting(const Execution& row) {
         const ExecutionKey key = KeyOf(row);
@@ -125,6 +146,7 @@ class ChangeWriter {
     const Partition partition_;
     const PackName pack_;
     TaskPayloads& payloads_;
+    PageBook& pages_;
     Ops& ops_;
     std::map<std::string, std::vector<std::string>> finished_;  // By the run, '' for none.
     std::vector<std::string> events_;
@@ -231,10 +253,33 @@ void Ops::MoveTo(pb::TxnRequest& txn) && {
     }
 }
 
-void AddChanges(const Keys& keys, const Batch& batch, TaskPayloads& payloads, Ops& ops) {
-    ChangeWriter writer(keys, batch, payloads, ops);
+void Ops::Append(Ops others) {
+    for (Entry& entry : others.entries_) Add(std::move(entry));
+}
+
+void MovedExecutions::Add(const Batch& batch) {
+    for (const Change& change : batch.changes) {
+        const auto* execution = std::get_if<ExecutionChange>(&change);
+        if (!execution || KinOf(execution->row) == Kin::kChild) continue;
+        const Serial serial = execution->row.serial;
+        if (execution->before == Place::kNone)
+            born_.insert(serial);
+        else if (!born_.contains(serial))
+            serials_.push_back(serial);
+    }
+}
+
+void AddChanges(const Keys& keys, const Batch& batch, TaskPayloads& payloads, PageBook& pages,
+                Ops& ops) {
+    ChangeWriter writer(keys, batch, payloads, pages, ops);
     for (const Change& change : batch.changes) std::visit(writer, change);
     writer.Finish();
+}
+
+pb::TxnRequest MakeRead(const Keys& keys, const Span& span, std::vector<KeyRange> ranges) {
+    pb::TxnRequest txn = Fenced(keys, span);
+    for (KeyRange& range : ranges) *txn.add_success() = RangeOp(std::move(range), 1);
+    return txn;
 }
 
 pb::TxnRequest MakeAhead(const Keys& keys, const Span& span, Ops ops) {

@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "etcd.pb.h"
@@ -41,6 +42,8 @@ class Ops {
     // Takes out what was put ahead, in portions of one request each. Nothing may be added
     // afterwards.
     std::vector<Ops> TakeAhead();
+    // What others write, beside it.
+    void Append(Ops others);
     // Adds them to what `txn` does on success. REQUIRES: size() <= kOpsMax.
     void MoveTo(pb::TxnRequest& txn) &&;
 
@@ -58,9 +61,23 @@ class Ops {
     std::unordered_map<std::string, std::size_t> places_;  // By key, of single writes.
 };
 
-// The writes of the batch's changes, all but a Purge's, which depends on what is stored. `payloads`
-// knows the tasks that it asked to know (TaskPayloads::Unknown), and is told of what changes.
-void AddChanges(const Keys& keys, const Batch& batch, TaskPayloads& payloads, Ops& ops);
+class PageBook;
+
+// The writes of the batch's changes, all but a Purge's, which depends on what is stored, and but what
+// `pages` will flush. `payloads` knows the tasks that it asked to know (TaskPayloads::Unknown), `pages`
+// the executions that Moved tells; both are told of what changes.
+void AddChanges(const Keys& keys, const Batch& batch, TaskPayloads& payloads, PageBook& pages,
+                Ops& ops);
+// The executions whose stored rows, which may be in pages, batches that follow each other change.
+class MovedExecutions {
+  public:
+    void Add(const Batch& batch);
+    const std::vector<Serial>& serials() const { return serials_; }
+
+  private:
+    std::vector<Serial> serials_;
+    std::unordered_set<Serial> born_;  // By these batches: nothing is stored of them.
+};
 
 // Batches that follow each other and are applied in one transaction.
 struct Span {
@@ -72,6 +89,8 @@ struct Span {
 // The transaction that applies `ops` if the term stands and the batch before `first` was the last
 // to be applied, and makes `last` the last one. Else it reads the leader and sequence keys.
 pb::TxnRequest MakeCommit(const Keys& keys, const Span& span, Ops ops);
+// Reads the first key of each range, if a commit of the span would be applied.
+pb::TxnRequest MakeRead(const Keys& keys, const Span& span, std::vector<KeyRange> ranges);
 // The one that goes before it: applies `ops` under the same conditions, and leaves these as is.
 pb::TxnRequest MakeAhead(const Keys& keys, const Span& span, Ops ops);
 

@@ -4,12 +4,9 @@
 #include <unordered_set>
 #include <utility>
 
-#include "base/log.h"
-#include "model/record.h"
 #include "store/etcd/limits.h"
 #include "store/etcd/ops.h"
 #include "store/etcd/pack.h"
-#include "store/etcd/payload.h"
 
 namespace takt::internal::etcd {
 namespace {
@@ -26,8 +23,6 @@ constexpr std::uint64_t kPackSpanMax = 4096;
 constexpr std::size_t kAheadMax = 2 * kPurgeMax;
 // After a read beside commits that failed.
 constexpr Duration kReadAgain{1'000};
-// Executions of one read that asks two things of each; below etcd's 128 operations.
-constexpr std::size_t kFamiliesAtOnce = 60;
 
 // Batches have changed executions since the pack was read: some left the history, some got parts.
 // Returns how many left.
@@ -303,89 +298,6 @@ Async<Result<PurgeWindow::Page>> PurgeWindow::ReadPage(Cursor cursor) {
         if (!packs) co_return std::unexpected(packs.error());
         co_return Page{std::move(*packs), next, next >= cursor.end};
     }
-}
-
-Async<Result<std::vector<PurgeWindow::Pack>>> PurgeWindow::ReadResidents(
-    std::vector<pb::KeyValue> rows, std::int64_t revision) {
-    struct Place {
-        std::size_t pack;
-        std::uint32_t index;
-    };
-    std::vector<Pack> packs;
-    std::vector<Resident> residents;
-    std::vector<Place> places;
-    for (const pb::KeyValue& kv : rows) {
-        const std::optional<PackName> name = ParsePackKey(kv.key());
-        if (!name) continue;
-        const Result<std::vector<std::string>> texts = DecodePack(kv.value());
-        if (!texts) {
-            Log(LogLevel::kWarning, "store",
-                "a pack of finished executions cannot be read; it stays",
-                {{"pack", kv.key()}, {"error", texts.error().detail}});
-            continue;
-        }
-        packs.push_back({.name = *name});
-        for (std::size_t i = 0; i < texts->size(); ++i) {
-            const std::string& bytes = (*texts)[i];
-            const Result<Execution> row = DecodeExecution(bytes);
-            if (!row) {
-                packs.back().stays = true;
-                continue;
-            }
-            residents.push_back({.serial = row->serial,
-                                 .id = row->id.text().str(),
-                                 .finished_at = row->finished_at,
-                                 .payload_apart = LacksPayload(bytes)});
-            places.push_back({packs.size() - 1, static_cast<std::uint32_t>(i)});
-        }
-    }
-    std::vector<ExecutionKey> keys;
-    for (const Resident& resident : residents) keys.push_back({resident.serial, resident.id});
-    const auto families =
-        co_await ReadFamilies(client_, keys_, partition_, Kin::kOwn, std::move(keys), revision);
-    if (!families) co_return std::unexpected(families.error());
-    for (std::size_t i = 0; i < residents.size(); ++i) {
-        const Family& family = (*families)[i];
-        if (!family.pointer) continue;
-        Pack& pack = packs[places[i].pack];
-        const Result<Pointer> pointer = DecodePointer(*family.pointer);
-        if (!pointer || pointer->pack != pack.name || pointer->index != places[i].index) continue;
-        residents[i].has_children = family.has_children;
-        pack.residents.push_back(std::move(residents[i]));
-    }
-    for (Pack& pack : packs) {
-        std::ranges::sort(pack.residents, {}, [](const Resident& resident) {
-            return std::pair(resident.finished_at, resident.serial);
-        });
-    }
-    co_return packs;
-}
-
-Async<Result<std::vector<Family>>> ReadFamilies(Client& client, const Keys& keys,
-                                                Partition partition, Kin kin,
-                                                std::vector<ExecutionKey> executions,
-                                                std::int64_t revision) {
-    std::vector<Family> families;
-    for (std::size_t begin = 0; begin < executions.size(); begin += kFamiliesAtOnce) {
-        const std::size_t end = std::min(executions.size(), begin + kFamiliesAtOnce);
-        pb::TxnRequest gets;
-        for (std::size_t i = begin; i < end; ++i) {
-            *gets.add_success() = GetOp(keys.History(partition, kin, executions[i]), revision);
-            pb::RequestOp& children = *gets.add_success();
-            children = RangeOp(keys.Run(partition, executions[i].id), 1, revision);
-            children.mutable_request_range()->set_keys_only(true);
-        }
-        const Result<pb::TxnResponse> found = co_await client.Txn(std::move(gets), Effect::kRead);
-        if (!found) co_return std::unexpected(found.error());
-        for (std::size_t i = 0; i < end - begin; ++i) {
-            const int at = static_cast<int>(2 * i);
-            const auto& pointer = found->responses(at).response_range().kvs();
-            const auto& children = found->responses(at + 1).response_range().kvs();
-            families.push_back({pointer.empty() ? std::nullopt : std::optional(pointer[0].value()),
-                                !children.empty()});
-        }
-    }
-    co_return families;
 }
 
 }  // namespace takt::internal::etcd

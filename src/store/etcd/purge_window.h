@@ -32,6 +32,10 @@ class PurgeWindow {
         Time finished_at{};
         bool payload_apart = false;
         bool has_children = false;
+        // Of what its pointer is in: the first serial, and what the page may have grown to when it is
+        // purged. Of one with a key of its own nothing.
+        std::optional<Serial> page;
+        std::size_t page_bytes = 0;
     };
     struct Pack {
         PackName name;
@@ -98,6 +102,13 @@ class PurgeWindow {
     void EndReading(const Cursor& cursor, Result<Page> page);
     Async<Result<Page>> ReadPage(Cursor cursor);
     Async<Result<std::optional<PackName>>> FindFirst(KeyRange range, std::int64_t revision);
+    // Finds the pointers of those that have none yet, in pages.
+    struct PointerOf {
+        Resident* resident;
+        std::optional<std::string> value;
+        bool unreadable = false;  // It may be in a page that cannot be read.
+    };
+    Async<Result<void>> ReadPages(std::vector<PointerOf*> missing, std::int64_t revision);
     Async<Result<std::vector<Pack>>> ReadResidents(std::vector<pb::KeyValue> rows,
                                                    std::int64_t revision);
 

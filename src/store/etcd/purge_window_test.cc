@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <future>
 
+#include "store/etcd/limits.h"
 #include "store/etcd/store_fixture.h"
 
 namespace takt::internal::etcd {
@@ -114,6 +115,41 @@ TEST_F(EtcdPurgeTest, AnExecutionThatCameBackIsNotPurged) {
     EXPECT_EQ(Ids().size(), 1u);
     Put({Purge{done.finished_at + Duration(1), {}, 100}});
     EXPECT_TRUE(Ids().empty());
+}
+
+// Others of its page may end until it goes, and their pointers are then written anew with it.
+TEST_F(EtcdPurgeTest, ThePageOfOneThatIsToGoCountsAsLargeAsItMayGrow) {
+    std::vector<Change> changes;
+    std::vector<Execution> rows;
+    for (const char* id : {"e-1", "e-2", "e-3"}) {
+        rows.push_back(make_.OneOff(id));
+        changes.push_back(ExecutionChange{Place::kNone, Place::kLive, rows.back()});
+    }
+    Put(std::move(changes));
+    Put({ExecutionChange{Place::kLive, Place::kHistory, conformance::Finished(rows[1])}});
+    Finish("alone");
+
+    const Keys keys("/takt");
+    Client client(*ParseEtcdUrl(server_->url("")), {});
+    Tracker tracker;
+    PurgeWindow window(client, keys, tracker, kDefaultPartition);
+    window.Begin(term_);
+    window.NoteRead(sequence_, 0);
+    std::vector<std::size_t> bytes;
+    for (int i = 0; i < 2; ++i) {
+        using Taken = Result<std::optional<PurgeWindow::Pack>>;
+        const auto answer = std::make_shared<std::promise<Taken>>();
+        auto taken = answer->get_future();
+        [](PurgeWindow& from, Time before, std::shared_ptr<std::promise<Taken>> to) -> Detached {
+            to->set_value(co_await from.TakeOldest(before));
+        }(window, make_.now() + Duration(1), answer);
+        const Taken pack = taken.get();
+        ASSERT_TRUE(pack && *pack);
+        ASSERT_EQ((*pack)->residents.size(), 1u);
+        bytes.push_back((*pack)->residents[0].page_bytes);
+    }
+    EXPECT_EQ(bytes[0], kPageBytesMax);
+    EXPECT_LT(bytes[1], 300u) << "its page is its own";
 }
 
 // A new leader knows nothing of what others have finished, and purges it in its order.

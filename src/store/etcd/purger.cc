@@ -44,8 +44,10 @@ Purger::Purger(Client& client, const Keys& keys, const Batch& batch, Room room, 
 }
 
 bool Purger::full(std::size_t bytes) const {
-    return ops_.size() + deferred_ + kVictimOps > room_.ops ||
-           ops_.bytes() + deferred_ * kKeyBytes + kVictimBytes + bytes > room_.bytes;
+    return ops_.size() + pages_.size() + deferred_ + kVictimOps > room_.ops ||
+           ops_.bytes() + pages_bytes_ + deferred_ * kKeyBytes + kVictimBytes + kPageBytesMax +
+                   bytes >
+               room_.bytes;
 }
 
 Async<Result<Ops>> Purger::Plan() {
@@ -108,7 +110,7 @@ Async<Result<void>> Purger::PlanExecutions(Purge purge) {
 
 void Purger::Delete(const Victim& victim) {
     const std::string_view id = victim.key.id;
-    ops_.Delete(keys_.History(partition_, victim.kin, victim.key));
+    if (!victim.paged) ops_.Delete(keys_.History(partition_, victim.kin, victim.key));
     if (id != SerialText(victim.key.serial)) ops_.Delete(keys_.Id(partition_, id));
     if (victim.payload_apart) {
         ops_.Delete(keys_.Payload(partition_, victim.key));
@@ -134,7 +136,15 @@ Async<Result<bool>> Purger::DeleteOld(PurgeWindow::Pack pack, Time before, std::
             continue;
         }
         --room;
-        Delete({Kin::kOwn, {resident.serial, resident.id}, resident.payload_apart});
+        if (resident.page) {
+            paged_.push_back(resident.serial);
+            if (pages_.insert(*resident.page).second)
+                pages_bytes_ += resident.page_bytes + kKeyBytes;
+        }
+        Delete({.kin = Kin::kOwn,
+                .key = {resident.serial, resident.id},
+                .payload_apart = resident.payload_apart,
+                .paged = resident.page.has_value()});
     }
     pack.residents = std::move(kept);
     if (pack.residents.empty()) {

@@ -31,6 +31,8 @@ class Purger {
     // as there is room; the next purge goes on.
     // Nothing if that batch is not the last one applied: the commit will be refused and say why.
     Async<Result<Ops>> Plan();
+    // The executions that the last plan takes out of pages.
+    std::vector<Serial> TakePaged() { return std::move(paged_); }
 
   private:
     // What is known of a part of a run by its key.
@@ -45,6 +47,7 @@ class Purger {
         Kin kin{};
         ExecutionKey key;
         bool payload_apart = false;
+        bool paged = false;  // Its pointer is in a page.
     };
 
     Async<Result<bool>> IsNext();
@@ -81,6 +84,9 @@ class Purger {
     std::int64_t revision_ = 0;
     std::size_t deferred_ = 0;             // Writes that will be added to ops_ for sure.
     std::vector<PurgeWindow::Pack> held_;  // Those of which some stay.
+    std::vector<Serial> paged_;
+    std::set<Serial> pages_;       // Those that they are in …
+    std::size_t pages_bytes_ = 0;  // … and what writing these anew takes.
     Ops ops_;
 };
 

@@ -68,7 +68,7 @@ Async<Result<bool>> Purger::DeleteChildren(std::string run, std::size_t& room) {
             }
             --room;
             const ExecutionKey key{child.serial, child.id};
-            Delete({Kin::kChild, key, child.payload_apart});
+            Delete({.kin = Kin::kChild, .key = key, .payload_apart = child.payload_apart});
             names.push_back(keys_.Child(partition_, run, key));
             ++deferred_;
         }

@@ -47,7 +47,8 @@ void QuotaWatch::Observe(const etcdserverpb::StatusResponse& status) {
     used_ = used;
     const std::uint64_t percent = quota == 0 ? 0 : used * 100 / quota;
     const Level before = level_.load();
-    const Level level = refuses ? Level::kFull : LevelAt(percent, before);
+    const bool last = quota > 0 && file * 100 / quota >= kFileNearAt && percent >= kAlertAt;
+    const Level level = refuses || last ? Level::kFull : LevelAt(percent, before);
     level_ = level;
     if (level != before) Tell(level, used);
     const bool file_near = quota > 0 && file * 100 / quota >= kFullAt && level < Level::kAlerted;

@@ -24,6 +24,9 @@ class QuotaWatch {
     static constexpr int kAlertAt = 85;
     static constexpr int kFullAt = 90;
     static constexpr int kRoomBelow = 87;  // A full one has room again.
+    // The room inside a file that has come so far may be in pieces that no large value fits into:
+    // then it grows, and the alert is the last word before it is above the quota.
+    static constexpr int kFileNearAt = 95;
 
     // `configured`: the quota that the URL says; 0 if it says none. `name` is the store's, for people.
     QuotaWatch(std::uint64_t configured, std::string name)

@@ -29,6 +29,18 @@ TEST(QuotaWatch, NewWorkWaitsNearTheQuotaAndUntilThereIsRoomAgain) {
     EXPECT_EQ(watch.WhyFull(), "");
 }
 
+// Values of a megabyte find no place among what is free in pieces: the file grows past the quota
+// though a tenth of it is free.
+TEST(QuotaWatch, NewWorkWaitsEarlierOnceTheFileIsNearTheQuota) {
+    QuotaWatch watch(1000, "etcd");
+    watch.Observe(Sizes(940, 880));
+    EXPECT_EQ(watch.WhyFull(), "");
+    watch.Observe(Sizes(960, 860));
+    EXPECT_NE(watch.WhyFull(), "");
+    watch.Observe(Sizes(960, 840));
+    EXPECT_EQ(watch.WhyFull(), "") << "there is room inside it";
+}
+
 // etcd 3.6 knows better than the URL. And one whose file is larger than the quota that we know of has
 // another: nobody is refused for a guess.
 TEST(QuotaWatch, EtcdsOwnWordCounts) {

@@ -5,6 +5,7 @@
 #include <set>
 #include <utility>
 
+#include "store/etcd/page.h"
 #include "store/etcd/payload.h"
 #include "store/matches.h"
 
@@ -21,6 +22,13 @@ constexpr std::size_t kLivePageRows = 100;
 constexpr std::size_t kResolvedRows = 250;
 constexpr std::size_t kPortionRows = 32;
 constexpr std::size_t kPointerPageRows = 1000;
+// Pages of one read, of some kilobytes each; those of rows that may be small have some ten or more.
+constexpr std::size_t kPagesAtOnce = 50;
+
+bool IsOfPages(auto kind) {
+    using Kind = decltype(kind);
+    return kind == Kind::kLivePages || kind == Kind::kHistoryPages;
+}
 
 bool WantsPlace(const ExecutionFilter& filter, bool live) {
     return filter.statuses.empty() || std::ranges::any_of(filter.statuses, [&](Status status) {
@@ -29,23 +37,6 @@ bool WantsPlace(const ExecutionFilter& filter, bool live) {
 }
 
 }  // namespace
-
-ExecutionReader::Candidate ExecutionReader::FromKey(bool live, const pb::KeyValue& kv) {
-    const std::optional<ExecutionKey> key = ParseExecutionKey(kv.key());
-    if (!key) return {};
-    Candidate candidate{key->serial, std::string(key->id), {}, {}, false};
-    if (live) {
-        candidate.row = DecodeOrShow(*key, kv.value());
-        candidate.lacks_payload = LacksPayload(kv.value());
-        return candidate;
-    }
-    Result<Pointer> pointer = DecodePointer(kv.value());
-    if (pointer)
-        candidate.pointer = *pointer;
-    else
-        candidate.row = ShowUndecodable(*key, pointer.error());
-    return candidate;
-}
 
 Async<Result<std::vector<std::optional<Execution>>>> ExecutionReader::Find(
     std::vector<ExecutionId> ids) {
@@ -92,24 +83,6 @@ Async<Result<std::vector<std::optional<Execution>>>> ExecutionReader::Find(
         found[places[i]] = std::move(candidates[i].row);
     }
     co_return found;
-}
-
-Async<Result<std::vector<ExecutionReader::Candidate>>> ExecutionReader::ReadSpots(
-    std::vector<Spot> spots) {
-    std::vector<std::string> names;
-    for (const Spot& spot : spots) {
-        names.push_back(keys_.Live(partition_, spot.kin, {spot.serial, spot.id}));
-        names.push_back(keys_.History(partition_, spot.kin, {spot.serial, spot.id}));
-    }
-    const auto rows = co_await snapshot_.Get(std::move(names));
-    if (!rows) co_return std::unexpected(rows.error());
-    std::vector<Candidate> candidates(spots.size());
-    for (std::size_t i = 0; i < spots.size(); ++i) {
-        const auto& live = (*rows)[2 * i];
-        const auto& history = (*rows)[2 * i + 1];
-        if (live || history) candidates[i] = FromKey(live.has_value(), live ? *live : *history);
-    }
-    co_return candidates;
 }
 
 Async<Result<void>> ExecutionReader::ReadPacks(std::vector<std::string> packs) {
@@ -188,6 +161,15 @@ void ExecutionReader::AddSources(const ExecutionFilter& filter, const Source& li
         if (WantsPlace(filter, true)) add(SourceKind::kLive, kin);
         if (WantsPlace(filter, false)) add(SourceKind::kHistory, kin);
     }
+    // The first page may begin before the range.
+    Source pages = like;
+    pages.from -= std::min(pages.from, kPageSpan);
+    for (const bool live : {true, false}) {
+        if (!WantsPlace(filter, live)) continue;
+        sources.push_back(pages);
+        sources.back().kind = live ? SourceKind::kLivePages : SourceKind::kHistoryPages;
+        sources.back().kin = Kin::kOwn;
+    }
 }
 
 Async<Result<std::vector<ExecutionReader::Source>>> ExecutionReader::Open(
@@ -214,6 +196,10 @@ KeyRange ExecutionReader::RangeOf(const Source& source, const ExecutionFilter& f
             return keys_.LiveRange(partition_, source.kin, lower, source.below);
         case SourceKind::kHistory:
             return keys_.HistoryRange(partition_, source.kin, lower, source.below);
+        case SourceKind::kLivePages:
+            return keys_.Pages(partition_, PageSide::kLive, lower, source.below);
+        case SourceKind::kHistoryPages:
+            return keys_.Pages(partition_, PageSide::kHistory, lower, source.below);
         case SourceKind::kChildren:
             break;
     }
@@ -228,8 +214,14 @@ Async<Result<Rows>> ExecutionReader::ReadWindow(Source& source, const ExecutionF
         source.kind == SourceKind::kHistory ? Snapshot::RowSize::kSmall : Snapshot::RowSize::kAny;
     Result<Rows> rows = co_await snapshot_.Range(RangeOf(source, filter, lower), rows_max, size);
     if (!rows) co_return rows;
-    const auto last = rows->more ? ParseExecutionKey(rows->kvs.back().key()) : std::nullopt;
-    source.below = last ? last->serial : lower;
+    std::optional<Serial> last;
+    if (rows->more && IsOfPages(source.kind)) {
+        last = ParsePageKey(rows->kvs.back().key());
+    } else if (rows->more) {
+        const auto key = ParseExecutionKey(rows->kvs.back().key());
+        if (key) last = key->serial;
+    }
+    source.below = last.value_or(lower);
     source.ended = source.below <= source.from;
     if (rows->more)
         source.window = std::max(source.window / 2, Serial{1});
@@ -239,7 +231,7 @@ Async<Result<Rows>> ExecutionReader::ReadWindow(Source& source, const ExecutionF
 }
 
 Async<Result<std::vector<ExecutionReader::Candidate>>> ExecutionReader::ReadPage(
-    const Source& source, Rows rows) {
+    const Source& source, const ExecutionFilter& filter, Rows rows) {
     if (source.kind == SourceKind::kChildren) {
         std::vector<Spot> spots;
         for (const pb::KeyValue& kv : rows.kvs) {
@@ -250,7 +242,11 @@ Async<Result<std::vector<ExecutionReader::Candidate>>> ExecutionReader::ReadPage
     }
     std::vector<Candidate> candidates;
     for (const pb::KeyValue& kv : rows.kvs) {
-        candidates.push_back(FromKey(source.kind == SourceKind::kLive, kv));
+        if (IsOfPages(source.kind)) {
+            AddFromPage(source.kind == SourceKind::kLivePages, kv, filter, candidates);
+        } else {
+            candidates.push_back(FromKey(source.kind == SourceKind::kLive, kv));
+        }
     }
     co_return candidates;
 }
@@ -259,12 +255,13 @@ Async<Result<void>> ExecutionReader::Fill(Source& source, const ExecutionFilter&
     // Ends: each turn comes closer to the oldest serial, in steps that grow while they find
     // nothing.
     while (source.page.empty() && !source.ended) {
-        const std::size_t rows_max = source.kind == SourceKind::kHistory
-                                         ? kPointerPageRows
+        const std::size_t rows_max = source.kind == SourceKind::kHistory ? kPointerPageRows
+                                     : IsOfPages(source.kind)
+                                         ? kPagesAtOnce
                                          : std::min(filter.limit, kLivePageRows);
         Result<Rows> rows = co_await ReadWindow(source, filter, rows_max);
         if (!rows) co_return std::unexpected(rows.error());
-        auto candidates = co_await ReadPage(source, std::move(*rows));
+        auto candidates = co_await ReadPage(source, filter, std::move(*rows));
         if (!candidates) co_return std::unexpected(candidates.error());
         for (Candidate& candidate : *candidates) {
             if (!candidate.row && !candidate.pointer) continue;  // Not a key of ours.

@@ -43,7 +43,9 @@ class ExecutionReader {
     // Where rows of a list come from.
     enum class SourceKind : std::uint8_t {
         kLive,
-        kHistory,   // Pointers.
+        kHistory,    // Pointers.
+        kLivePages,  // The same two of those in pages, whose keys are the first serials.
+        kHistoryPages,
         kChildren,  // What is said to be part of a run.
     };
     // The keys of one kind, newest first, a page at a time. A page comes out of a window of serials,
@@ -68,9 +70,13 @@ class ExecutionReader {
                                    std::size_t rows_max);
     KeyRange RangeOf(const Source& source, const ExecutionFilter& filter, Serial lower) const;
     // The candidates of a page's keys that the filter may want.
-    Async<Result<std::vector<Candidate>>> ReadPage(const Source& source, Rows rows);
+    Async<Result<std::vector<Candidate>>> ReadPage(const Source& source,
+                                                   const ExecutionFilter& filter, Rows rows);
     // One for each: what is there, live or finished; one with neither row nor pointer if nothing is.
     Async<Result<std::vector<Candidate>>> ReadSpots(std::vector<Spot> spots);
+    // Looks in pages for those that were not found under keys of their own.
+    Async<Result<void>> ReadPagesOf(const std::vector<Spot>& spots,
+                                    std::vector<Candidate>& candidates);
     // The newest candidate of all sources that the filter may want.
     Async<Result<std::optional<Candidate>>> Next(std::vector<Source>& sources,
                                                  const ExecutionFilter& filter);
@@ -86,6 +92,10 @@ class ExecutionReader {
         return PackKey(keys_, partition_, candidate.pointer->pack, candidate.pointer->run);
     }
     static Candidate FromKey(bool live, const pb::KeyValue& kv);
+    static Candidate FromValue(bool live, ExecutionKey key, const std::string& value);
+    // Rows of a page whose serials are in the filter's range, newest first.
+    static void AddFromPage(bool live, const pb::KeyValue& kv, const ExecutionFilter& filter,
+                            std::vector<Candidate>& candidates);
 
     using PackRows = Result<std::vector<std::string>>;
 

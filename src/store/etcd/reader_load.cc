@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "store/etcd/pack.h"
+#include "store/etcd/page.h"
 #include "store/etcd/payload.h"
 #include "store/etcd/reader_rows.h"
 #include "store/list_page.h"
@@ -122,16 +123,18 @@ Async<Result<bool>> Loader::AddRecords(std::string after, LoadPage& page) {
     co_return false;
 }
 
-Async<Result<std::optional<Serial>>> Loader::AddRows(const Rows& rows, LoadPage& page) {
-    // Turned around: the oldest first.
-    for (auto kv = rows.kvs.rbegin(); kv != rows.kvs.rend();) {
+Async<Result<std::optional<Serial>>> Loader::AddRows(const LiveRows& rows, LoadPage& page) {
+    for (auto next = rows.rows.begin(); next != rows.rows.end();) {
         const std::size_t begin = page.executions.size();
         std::vector<std::size_t> incomplete;
-        for (std::size_t i = 0; i < kLoadPortionRows && kv != rows.kvs.rend(); ++i, ++kv) {
-            const std::optional<ExecutionKey> key = ParseExecutionKey(kv->key());
-            if (!key) continue;  // Not a key of ours.
-            if (LacksPayload(kv->value())) incomplete.push_back(page.executions.size());
-            page.executions.push_back(DecodeOrShow(*key, kv->value()));
+        for (std::size_t i = 0; i < kLoadPortionRows && next != rows.rows.end(); ++i, ++next) {
+            const ExecutionKey key{next->serial, next->id};
+            if (!next->value) {
+                page.executions.push_back(ShowUndecodable(key, next->value.error()));
+                continue;
+            }
+            if (LacksPayload(*next->value)) incomplete.push_back(page.executions.size());
+            page.executions.push_back(DecodeOrShow(key, *next->value));
         }
         std::vector<Execution*> lacking;
         for (const std::size_t i : incomplete) lacking.push_back(&page.executions[i]);
@@ -141,30 +144,63 @@ Async<Result<std::optional<Serial>>> Loader::AddRows(const Rows& rows, LoadPage&
         for (std::size_t i = begin; i < page.executions.size(); ++i) {
             bytes_ += ListBytes(page.executions[i]);
         }
-        if (bytes_ >= kListBytes && kv != rows.kvs.rend()) {
-            const std::optional<ExecutionKey> key = ParseExecutionKey(kv->key());
-            if (key) co_return key->serial;
-        }
+        if (bytes_ >= kListBytes && next != rows.rows.end()) co_return next->serial;
     }
     co_return std::nullopt;
 }
 
-Async<Result<Rows>> Loader::ReadWindow(Serial from, Serial below, std::size_t rows_max) {
-    Result<Rows> own =
-        co_await snapshot_.Range(keys_.LiveRange(partition_, Kin::kOwn, from, below), rows_max);
-    if (!own || own->more) co_return own;
-    Result<Rows> children =
-        co_await snapshot_.Range(keys_.LiveRange(partition_, Kin::kChild, from, below), rows_max);
-    if (!children || own->kvs.empty()) co_return children;
-    if (children->kvs.empty()) co_return own;
-    std::ranges::move(children->kvs, std::back_inserter(own->kvs));
-    // By what follows the prefixes, which is newest first.
-    std::ranges::sort(own->kvs, {}, [](const pb::KeyValue& kv) {
-        const auto key = ParseExecutionKey(kv.key());
-        return std::numeric_limits<Serial>::max() - (key ? key->serial : 0);
-    });
-    own->more = children->more || own->kvs.size() > rows_max;
-    co_return own;
+Async<Result<bool>> Loader::AddPaged(Serial from, Serial below, std::size_t pages_max,
+                                     LiveRows& rows) {
+    const Result<Rows> pages =
+        co_await snapshot_.Range(keys_.Pages(partition_, PageSide::kLive, from, below), pages_max);
+    if (!pages) co_return std::unexpected(pages.error());
+    std::vector<pb::KeyValue> values = pages->kvs;
+    if (from > 0) {
+        // One may begin before the window and end in it.
+        Result<std::vector<Rows>> before =
+            co_await snapshot_.Ranges({PageOf(keys_, partition_, PageSide::kLive, from - 1)}, 1);
+        if (!before) co_return std::unexpected(before.error());
+        std::ranges::move(before->front().kvs, std::back_inserter(values));
+    }
+    for (const pb::KeyValue& kv : values) {
+        const std::optional<Serial> first = ParsePageKey(kv.key());
+        if (!first) continue;  // Not a key of ours.
+        Result<PageRows> page = DecodePage(*first, kv.value());
+        if (!page) {
+            if (*first < from) continue;
+            rows.rows.push_back({*first, SerialText(*first), std::unexpected(page.error())});
+            continue;
+        }
+        for (PageRow& row : page->rows) {
+            if (row.serial < from || (below != 0 && row.serial >= below)) continue;
+            rows.rows.push_back({row.serial, std::move(row.id), std::move(row.value)});
+        }
+    }
+    co_return !pages->more;
+}
+
+Async<Result<Loader::LiveRows>> Loader::ReadWindow(Serial from, Serial below,
+                                                   std::size_t rows_max) {
+    LiveRows rows;
+    for (const Kin kin : {Kin::kOwn, Kin::kChild}) {
+        Result<Rows> found =
+            co_await snapshot_.Range(keys_.LiveRange(partition_, kin, from, below), rows_max);
+        if (!found) co_return std::unexpected(found.error());
+        for (pb::KeyValue& kv : found->kvs) {
+            const std::optional<ExecutionKey> key = ParseExecutionKey(kv.key());
+            if (!key) continue;  // Not a key of ours.
+            rows.rows.push_back(
+                {key->serial, std::string(key->id), std::move(*kv.mutable_value())});
+        }
+        rows.more |= found->more;
+    }
+    if (!rows.more) {
+        const Result<bool> all = co_await AddPaged(from, below, rows_max, rows);
+        if (!all) co_return std::unexpected(all.error());
+        rows.more = !*all || rows.rows.size() > rows_max;
+    }
+    std::ranges::sort(rows.rows, {}, &LiveRow::serial);
+    co_return rows;
 }
 
 Async<Result<void>> Loader::AddExecutions(Window window, LoadPage& page) {
@@ -178,12 +214,11 @@ Async<Result<void>> Loader::AddExecutions(Window window, LoadPage& page) {
         }
         const bool open = window.from > last || last - window.from < window.width;
         const Serial below = open ? 0 : window.from + window.width;
-        const Result<Rows> rows = co_await ReadWindow(window.from, below, room);
+        const Result<LiveRows> rows = co_await ReadWindow(window.from, below, room);
         if (!rows) co_return std::unexpected(rows.error());
         if (rows->more) {
             // These are the newest of the window, and the oldest come first.
-            const auto newest = ParseExecutionKey(rows->kvs.front().key());
-            if (open && newest) last = std::max(last, newest->serial);
+            if (open && !rows->rows.empty()) last = std::max(last, rows->rows.back().serial);
             window.width = std::max((open ? last - window.from : window.width) / 8, Serial{1});
             continue;
         }
@@ -197,7 +232,8 @@ Async<Result<void>> Loader::AddExecutions(Window window, LoadPage& page) {
         if (open) co_return {};
         window.from = below;
         // Twice as many next time would be a full page.
-        if (rows->kvs.size() < room / 2) window.width = std::min(window.width, Serial{1} << 60) * 2;
+        if (rows->rows.size() < room / 2)
+            window.width = std::min(window.width, Serial{1} << 60) * 2;
     }
 }
 

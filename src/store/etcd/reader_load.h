@@ -7,6 +7,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "store/etcd/snapshot.h"
 #include "store/store.h"
@@ -33,10 +34,22 @@ class Loader {
     // Likewise, of records. `after` is what follows the begin of their keys.
     Async<Result<bool>> AddRecords(std::string after, LoadPage& page);
     Async<Result<void>> AddExecutions(Window window, LoadPage& page);
-    // The live rows of the window, newest first, those of runs' children among them.
-    Async<Result<Rows>> ReadWindow(Serial from, Serial below, std::size_t rows_max);
+    struct LiveRow {
+        Serial serial = 0;
+        std::string id;
+        Result<std::string> value;
+    };
+    struct LiveRows {
+        std::vector<LiveRow> rows;  // By rising serial.
+        bool more = false;          // There are more than asked for; these are the newest.
+    };
+
+    // The live rows of the window: with keys of their own, in pages, of runs' children.
+    Async<Result<LiveRows>> ReadWindow(Serial from, Serial below, std::size_t rows_max);
+    // Rows in pages. False: there are more pages.
+    Async<Result<bool>> AddPaged(Serial from, Serial below, std::size_t pages_max, LiveRows& rows);
     // Adds rows until the page has bytes enough. The serial of the first that is left, if one is.
-    Async<Result<std::optional<Serial>>> AddRows(const Rows& rows, LoadPage& page);
+    Async<Result<std::optional<Serial>>> AddRows(const LiveRows& rows, LoadPage& page);
     static std::string CursorOf(const Window& window);
     static std::optional<Window> ParseCursor(std::string_view cursor);
 

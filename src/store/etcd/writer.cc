@@ -28,6 +28,12 @@ std::size_t BytesOf(const Batch& batch) {
     return bytes;
 }
 
+// Whether the batch can go in one request with those whose writes these are.
+bool Fits(const Batch& batch, const Ops& ops, const PageBook& pages) {
+    return ops.bytes() + pages.BytesWith(batch) + BytesOf(batch) <= kRequestBytesMax &&
+           ops.size() + pages.writes() + batch.changes.size() * kChangeWrites <= kOpsMax;
+}
+
 }  // namespace
 
 void Writer::Commit(BatchPtr batch, Done<void> done) {
@@ -108,17 +114,20 @@ bool Writer::IsAhead(const Batch& batch) const {
 Async<Result<void>> Writer::ApplyGroup(Group& group) {
     for (int turn = 0; turn < kTurnsMax; ++turn) {
         payloads_.Begin(group.front().batch->term);
+        pages_.Begin(group.front().batch->term);
         window_.Begin(group.front().batch->term);
         std::size_t bytes = 0;
         const Result<pb::TxnResponse> answer = co_await SendGroup(group, bytes);
         if (answer && answer->succeeded()) {
             payloads_.Keep();
+            pages_.Keep();
             for (const Waiting& waiting : group) {
                 window_.NoteApplied(*waiting.batch, answer->header().revision());
             }
             window_.ReadAhead();
         } else {
             payloads_.Drop();
+            pages_.Forget();
             window_.Forget();
         }
         if (!answer) co_return std::unexpected(answer.error());
@@ -152,19 +161,32 @@ Async<Result<void>> Writer::LearnPayloads(const Group& group) {
     co_return {};
 }
 
-Async<Result<Ops>> Writer::PlanPurge(const Batch& batch) {
+Async<Result<std::optional<pb::TxnResponse>>> Writer::LearnPages(Span span,
+                                                                 std::vector<Serial> serials) {
+    // Ends: each turn leaves fewer that are not known.
+    for (;;) {
+        std::vector<KeyRange> ranges = pages_.Ask(serials);
+        if (ranges.empty()) co_return std::nullopt;
+        Result<pb::TxnResponse> answer =
+            co_await client_.Txn(MakeRead(keys_, span, std::move(ranges)), Effect::kRead);
+        if (!answer) co_return std::unexpected(std::move(answer.error()));
+        if (!answer->succeeded()) co_return std::move(*answer);
+        pages_.Learn(*answer);
+    }
+}
+
+Async<Result<Ops>> Writer::PlanPurge(const Batch& batch, Ops own, std::vector<Serial>& paged) {
     // The batch's own writes come first; the deletions get the room that is left. What can
     // go ahead is not in the way.
-    TaskPayloads scratch = payloads_;
-    Ops own;
-    AddChanges(keys_, batch, scratch, own);
     own.TakeAhead();
-    const Purger::Room room{.ops = kOpsMax - own.size(),
-                            .bytes = kRequestBytesMax - std::min(own.bytes(), kRequestBytesMax)};
+    const std::size_t bytes = std::min(own.bytes() + pages_.bytes(), kRequestBytesMax);
+    const Purger::Room room{.ops = kOpsMax - own.size() - pages_.writes(),
+                            .bytes = kRequestBytesMax - bytes};
     // Ends: the second turn is the last.
     for (bool again = false;; again = true) {
         Purger purger(client_, keys_, batch, room, window_);
         Result<Ops> planned = co_await purger.Plan();
+        paged = purger.TakePaged();
         if (planned || planned.error().code != ErrorCode::kConflict) co_return planned;
         // The state that it read was compacted away under it: the present one will do.
         window_.Forget();
@@ -174,22 +196,56 @@ Async<Result<Ops>> Writer::PlanPurge(const Batch& batch) {
     }
 }
 
-Async<Result<pb::TxnResponse>> Writer::SendGroup(const Group& group, std::size_t& bytes) {
+Async<Result<std::optional<pb::TxnResponse>>> Writer::AddPurge(Span span, const Batch& batch,
+                                                               Ops& ops) {
+    std::vector<Serial> paged;
+    Result<Ops> planned = co_await PlanPurge(batch, ops, paged);
+    if (!planned) co_return std::unexpected(std::move(planned.error()));
+    ops.Append(std::move(*planned));
+    auto refusal = co_await LearnPages(span, paged);
+    if (!refusal || *refusal) co_return refusal;
+    for (const Serial serial : paged) {
+        if (pages_.Holds(PageSide::kHistory, serial)) pages_.Remove(serial);
+    }
+    co_return std::nullopt;
+}
+
+void Writer::PutBack(Group& group, std::size_t from) {
+    const std::lock_guard lock(mutex_);
+    while (group.size() > from) {
+        waiting_.push_front(std::move(group.back()));
+        group.pop_back();
+    }
+}
+
+Async<Result<pb::TxnResponse>> Writer::SendGroup(Group& group, std::size_t& bytes) {
     Span span{group.front().batch->term, group.front().batch->sequence,
               group.back().batch->sequence, 0};
     if (Result<void> learnt = co_await LearnPayloads(group); !learnt) {
         co_return std::unexpected(std::move(learnt.error()));
     }
+    MovedExecutions moved;
+    for (const Waiting& waiting : group) moved.Add(*waiting.batch);
+    auto refusal = co_await LearnPages(span, moved.serials());
+    if (!refusal) co_return std::unexpected(std::move(refusal.error()));
+    if (*refusal) co_return std::move(**refusal);
     Ops ops;
+    for (std::size_t i = 0; i < group.size(); ++i) {
+        const Batch& batch = *group[i].batch;
+        if (i > 0 && !Fits(batch, ops, pages_)) {
+            PutBack(group, i);
+            break;
+        }
+        span.last = batch.sequence;
+        span.last_serial = std::max(span.last_serial, batch.last_serial);
+        AddChanges(keys_, batch, payloads_, pages_, ops);
+    }
     if (group.size() == 1 && MustPlan(*group.front().batch, Time::max())) {
-        Result<Ops> planned = co_await PlanPurge(*group.front().batch);
-        if (!planned) co_return std::unexpected(std::move(planned.error()));
-        ops = std::move(*planned);
+        refusal = co_await AddPurge(span, *group.front().batch, ops);
+        if (!refusal) co_return std::unexpected(std::move(refusal.error()));
+        if (*refusal) co_return std::move(**refusal);
     }
-    for (const Waiting& waiting : group) {
-        span.last_serial = std::max(span.last_serial, waiting.batch->last_serial);
-        AddChanges(keys_, *waiting.batch, payloads_, ops);
-    }
+    pages_.Flush(ops);
     // All of it is repeatable: a second copy finds that its sequence was applied, or writes the
     // same once more.
     bytes = ops.bytes();

@@ -9,12 +9,14 @@
 #include <deque>
 #include <functional>
 #include <mutex>
+#include <optional>
 #include <vector>
 
 #include "store/company.h"
 #include "store/etcd/client.h"
 #include "store/etcd/keys.h"
 #include "store/etcd/ops.h"
+#include "store/etcd/page_book.h"
 #include "store/etcd/purge_window.h"
 #include "store/etcd/task_payload.h"
 #include "store/etcd/tracker.h"
@@ -35,6 +37,7 @@ class Writer {
           tracker_(tracker),
           company_(company),
           applied_(std::move(applied)),
+          pages_(keys, partition),
           window_(client, keys, tracker, partition) {}
 
     void Commit(BatchPtr batch, Done<void> done);
@@ -60,12 +63,20 @@ class Writer {
     // The next batches that go together. Empty when nothing waits; then Drain is over.
     Group TakeGroup();
     Async<Result<void>> ApplyGroup(Group& group);
-    // `bytes` gets what its requests take.
-    Async<Result<pb::TxnResponse>> SendGroup(const Group& group, std::size_t& bytes);
+    // `bytes` gets what its requests take. Batches that do not fit go back to those that wait.
+    Async<Result<pb::TxnResponse>> SendGroup(Group& group, std::size_t& bytes);
+    void PutBack(Group& group, std::size_t from);
+    // Reads what is not known of the pages of these executions. A refusal, if a commit would be
+    // refused.
+    Async<Result<std::optional<pb::TxnResponse>>> LearnPages(Span span,
+                                                             std::vector<Serial> serials);
+    // The batch's writes and those of its purge. The same refusal.
+    Async<Result<std::optional<pb::TxnResponse>>> AddPurge(Span span, const Batch& batch, Ops& ops);
     // Reads what is stored of the tasks that the group changes, where that is not known yet.
     Async<Result<void>> LearnPayloads(const Group& group);
-    // The rows that the batch of a purge deletes beside what it writes itself.
-    Async<Result<Ops>> PlanPurge(const Batch& batch);
+    // The rows that the batch of a purge deletes beside `own`, which it writes itself. Those in pages
+    // are told by their serials.
+    Async<Result<Ops>> PlanPurge(const Batch& batch, Ops own, std::vector<Serial>& paged);
     // The verdict of a refused transaction about the batches of the group: those that were applied
     // before are answered and leave it.
     Result<void> ExplainRefusal(const pb::TxnResponse& refusal, Group& group);
@@ -81,6 +92,7 @@ class Writer {
     // Of Drain alone.
     BatchPtr unsettled_;  // The first whose fate is not known; null: there is none.
     TaskPayloads payloads_;
+    PageBook pages_;
     PurgeWindow window_;
 };
 

@@ -1,0 +1,368 @@
+// Pages: what shares a key, and what gets one of its own.
+#include "store/etcd/page.h"
+
+#include <algorithm>
+#include <future>
+
+#include "store/etcd/limits.h"
+#include "store/etcd/store_fixture.h"
+
+namespace takt::internal::etcd {
+namespace {
+
+using conformance::Show;
+
+TEST(EtcdPage, ReadsWhatItWrote) {
+    const PageRows page{900, {{500, SerialText(500), "a"}, {700, "chosen", "b"}}};
+    const Result<PageRows> read = DecodePage(400, EncodePage(400, page));
+    ASSERT_TRUE(read);
+    EXPECT_EQ(read->last, 900u);
+    ASSERT_EQ(read->rows.size(), 2u);
+    EXPECT_EQ(read->rows[0].id, SerialText(500));
+    EXPECT_EQ(FindRow(read->rows, 700)->id, "chosen");
+    EXPECT_EQ(FindRow(read->rows, 700)->value, "b");
+    EXPECT_EQ(FindRow(read->rows, 600), nullptr);
+    EXPECT_FALSE(DecodePage(400, "not a page"));
+    EXPECT_FALSE(DecodePage(400, EncodePage(400, {600, page.rows}))) << "beyond its end";
+    EXPECT_FALSE(DecodePage(400, EncodePage(400, {900, {page.rows[1], page.rows[0]}})));
+}
+
+class EtcdPageTest : public EtcdTest {
+  protected:
+    void SetUp() override {
+        StartServer();
+        OpenStore();
+        Lead();
+    }
+    void Lead() {
+        const Result<Term> term = Acquire();
+        ASSERT_TRUE(term) << term.error().detail;
+        term_ = *term;
+        sequence_ = 0;
+    }
+    void Put(std::vector<Change> changes) {
+        const Result<void> done = Commit(term_, ++sequence_, std::move(changes));
+        ASSERT_TRUE(done) << done.error().detail;
+    }
+    std::vector<Execution> Insert(std::size_t count, std::size_t noise = 0) {
+        std::vector<Execution> rows;
+        std::vector<Change> changes;
+        for (std::size_t i = 0; i < count; ++i) {
+            Execution row = make_.OneOff("t-" + std::to_string(i));
+            row.id = ExecutionId(Text(SerialText(row.serial)));
+            row.payload = Noise(noise);
+            if (noise > 0) {  // And little else.
+                NewTaskPtr task(new Task(*row.task));
+                task->options = {};
+                row.task = task;
+            }
+            rows.push_back(row);
+            changes.push_back(ExecutionChange{Place::kNone, Place::kLive, row});
+        }
+        Put(std::move(changes));
+        return rows;
+    }
+    // Bytes that no compression makes smaller.
+    Text Noise(std::size_t size) {
+        std::string bytes(size, '\0');
+        for (char& c : bytes) {
+            state_ = state_ * 6364136223846793005u + 1442695040888963407u;
+            c = static_cast<char>(state_ >> 56);
+        }
+        return Text(bytes);
+    }
+    Execution Update(Execution row) {
+        Put({ExecutionChange{Place::kLive, Place::kLive, row}});
+        return row;
+    }
+    void Finish(const std::vector<Execution>& rows) {
+        std::vector<Change> changes;
+        for (const Execution& row : rows) {
+            changes.push_back(
+                ExecutionChange{Place::kLive, Place::kHistory, conformance::Finished(row)});
+        }
+        Put(std::move(changes));
+    }
+    void PurgeAll() { Put({Purge{.finished_before = make_.now() + Duration(3'600'000)}}); }
+    std::size_t KeysUnder(const std::string& prefix) {
+        const Result<std::string> keys =
+            server_->Ctl({"get", "--prefix", "--keys-only", "/takt/0/" + prefix});
+        EXPECT_TRUE(keys) << keys.error().detail;
+        return static_cast<std::size_t>(std::count(keys->begin(), keys->end(), '\n') / 2);
+    }
+    std::string Found(const ExecutionId& id) {
+        using Rows = std::vector<std::optional<Execution>>;
+        const auto found = Await<Rows>([&](Done<Rows> done) {
+            store_->FindExecutions(kDefaultPartition, {id}, std::move(done));
+        });
+        EXPECT_TRUE(found) << found.error().detail;
+        return found && found->front() ? Show(*found->front()) : "none";
+    }
+    std::vector<Execution> Loaded() {
+        const auto page = Await<LoadPage>(
+            [&](Done<LoadPage> done) { store_->Load(kDefaultPartition, {}, std::move(done)); });
+        EXPECT_TRUE(page) << page.error().detail;
+        return page ? page->executions : std::vector<Execution>();
+    }
+
+    Term term_;
+    std::uint64_t sequence_ = 0;
+    std::uint64_t state_ = 7;
+};
+
+TEST_F(EtcdPageTest, ExecutionsThatComeTogetherShareTheirKeys) {
+    std::vector<Execution> rows = Insert(100);
+    const std::size_t pages = KeysUnder("pages/live/");
+    EXPECT_LE(pages, 10u);
+    EXPECT_EQ(KeysUnder("live/"), 0u);
+
+    const Execution last = rows.back();
+    rows.pop_back();
+    Finish(rows);
+    EXPECT_EQ(KeysUnder("pages/live/"), 1u);
+    EXPECT_EQ(KeysUnder("pages/history/"), pages);
+    EXPECT_EQ(KeysUnder("history/"), 0u);
+    EXPECT_EQ(Found(last.id), Show(last));
+    EXPECT_EQ(Found(rows[50].id), Show(conformance::Finished(rows[50])));
+}
+
+// A batch of a hundred, of which one waits for a year: nothing of the others stays with it.
+TEST_F(EtcdPageTest, OneThatWaitsKeepsNothingOfTheOthers) {
+    std::vector<Execution> rows = Insert(100);
+    Execution waits = rows[40];
+    rows.erase(rows.begin() + 40);
+    Finish(rows);
+    PurgeAll();
+    EXPECT_EQ(KeysUnder("pages/history/"), 0u);
+    EXPECT_EQ(KeysUnder("packs/"), 0u);
+    EXPECT_EQ(KeysUnder("pages/live/"), 1u);
+    const auto value =
+        server_->Ctl({"get", "--prefix", "--print-value-only", "/takt/0/pages/live/"});
+    EXPECT_LT(value->size(), 700u) << "it alone";
+
+    waits = Update(conformance::Retrying(conformance::Scheduled(waits, "w-1")));
+    EXPECT_EQ(Found(waits.id), Show(waits));
+    Finish({waits});
+    PurgeAll();
+    EXPECT_EQ(KeysUnder("pages/"), 0u);
+    EXPECT_EQ(Found(waits.id), "none");
+}
+
+// Its page would be written whole with each step of the others.
+TEST_F(EtcdPageTest, OneThatGrowsGetsAKeyOfItsOwn) {
+    const std::vector<Execution> rows = Insert(10);
+    Execution large = conformance::Running(conformance::Scheduled(rows[3], "w-1"));
+    large.progress = Noise(1500);
+    Update(large);
+    EXPECT_EQ(KeysUnder("live/"), 1u);
+    EXPECT_EQ(Found(large.id), Show(large));
+    EXPECT_EQ(Loaded().size(), 10u);
+    Finish({large});
+    EXPECT_EQ(KeysUnder("live/"), 0u);
+    EXPECT_EQ(KeysUnder("history/"), 1u);
+    EXPECT_EQ(Found(large.id), Show(conformance::Finished(large)));
+}
+
+// All of a page grow until there is no room: the later ones move out, and each is in one place.
+TEST_F(EtcdPageTest, OnesThatFindNoRoomInTheirPageMoveOut) {
+    std::vector<Execution> rows = Insert(12);
+    for (Execution& row : rows) {
+        row = conformance::Running(conformance::Scheduled(row, "w-1"));
+        row.progress = Noise(400);
+        Update(row);
+    }
+    EXPECT_GT(KeysUnder("live/"), 0u);
+    EXPECT_LT(KeysUnder("live/"), rows.size());
+    EXPECT_EQ(Loaded().size(), rows.size());
+    for (const Execution& row : rows) EXPECT_EQ(Found(row.id), Show(row));
+    Finish(rows);
+    EXPECT_EQ(Loaded().size(), 0u);
+    EXPECT_EQ(List({})->size(), rows.size());
+    PurgeAll();
+    EXPECT_EQ(KeysUnder("pages/") + KeysUnder("history/") + KeysUnder("packs/"), 0u);
+}
+
+// It is inserted and changed by batches that go together. What is known of it then is that its page
+// has it, also when the page is remembered no more.
+TEST_F(EtcdPageTest, OneThatIsRedrivenSoonIsInOnePlace) {
+    Execution row = make_.OneOff("t");
+    row.id = ExecutionId(Text(SerialText(row.serial)));
+    Execution scheduled = conformance::Scheduled(row, "w-1");
+    std::vector<std::vector<Change>> all = {
+        {SettingPut{"a", "1"}},  // The next two wait for it.
+        {ExecutionChange{Place::kNone, Place::kLive, row}},
+        {ExecutionChange{Place::kLive, Place::kLive, scheduled}}};
+    std::vector<std::promise<Result<void>>> answers(all.size());
+    for (std::size_t i = 0; i < all.size(); ++i) {
+        const auto batch = std::make_shared<const Batch>(
+            Batch{term_, ++sequence_, make_.last_serial(), std::move(all[i])});
+        store_->Commit(batch,
+                       [&answers, i](Result<void> done) { answers[i].set_value(std::move(done)); });
+    }
+    for (auto& answer : answers) ASSERT_TRUE(answer.get_future().get());
+
+    Finish({scheduled});
+    EXPECT_EQ(KeysUnder("pages/history/"), 1u);
+    const Execution again = conformance::Redriven(conformance::Finished(scheduled));
+    Put({ExecutionChange{Place::kHistory, Place::kLive, again}});
+    EXPECT_EQ(KeysUnder("pages/"), 0u);
+    EXPECT_EQ(KeysUnder("live/"), 1u);
+    const auto listed = List({});
+    ASSERT_TRUE(listed);
+    ASSERT_EQ(listed->size(), 1u);
+    EXPECT_EQ(Show(listed->front()), Show(again));
+}
+
+// One that arrives late, after the next leader took over, gets no page in the middle of another.
+TEST_F(EtcdPageTest, OneThatIsLateGetsAKeyOfItsOwn) {
+    std::vector<Change> changes;
+    std::vector<Execution> rows;
+    for (int i = 0; i < 6; ++i) {
+        Execution row = make_.OneOff("e-" + std::to_string(i));
+        row.id = ExecutionId(Text(SerialText(row.serial)));
+        rows.push_back(row);
+        if (i == 3) continue;
+        changes.push_back(ExecutionChange{Place::kNone, Place::kLive, row});
+    }
+    Put(std::move(changes));
+    ASSERT_EQ(KeysUnder("pages/live/"), 1u);
+    Lead();
+
+    Put({ExecutionChange{Place::kNone, Place::kLive, rows[3]}});
+    EXPECT_EQ(KeysUnder("pages/live/"), 1u);
+    EXPECT_EQ(KeysUnder("live/"), 1u);
+    rows[4] = Update(conformance::Scheduled(rows[4], "w-1"));
+    const std::vector<Execution> loaded = Loaded();
+    ASSERT_EQ(loaded.size(), 6u);
+    for (std::size_t i = 0; i < 6; ++i) EXPECT_EQ(Show(loaded[i]), Show(rows[i]));
+}
+
+// Each change of the largest batch touches another page, of rows that have grown and that nothing
+// compresses, and one row carries the largest result: all of it is one request.
+TEST_F(EtcdPageTest, TheLargestBatchTouchesManyPages) {
+    std::vector<Change> changes;
+    for (std::size_t i = 0; i + 1 < kChangesMax; ++i) {
+        std::vector<Execution> rows = Insert(12);
+        for (std::size_t j = 0; j < 7; ++j) {
+            rows[j].progress = Noise(600);
+            Update(rows[j]);
+        }
+        changes.push_back(
+            ExecutionChange{Place::kLive, Place::kLive, conformance::Scheduled(rows[7], "w-1")});
+    }
+    EXPECT_GE(KeysUnder("pages/live/"), kChangesMax - 1);
+    Execution large = conformance::Retrying(Insert(1)[0]);
+    boost::intrusive_ptr<Outcome> outcome(new Outcome(*large.outcome));
+    outcome->data = Noise(1 << 20);
+    large.outcome = outcome;
+    changes.push_back(ExecutionChange{Place::kLive, Place::kLive, large});
+    Put(std::move(changes));
+    EXPECT_EQ(Found(large.id), Show(large));
+}
+
+// Batches wait together, and what is written for all of them is more than one request: the
+// later ones wait for the next, and each is applied once.
+class EtcdManyPagesTest : public EtcdPageTest {
+  protected:
+    static constexpr std::size_t kBatches = 6;
+
+    void UpdateTogether(const std::vector<Execution>& rows) {
+        ASSERT_EQ(rows.size(), kBatches * kChangesMax);
+        std::vector<std::promise<Result<void>>> answers(kBatches);
+        for (std::size_t i = 0; i < kBatches; ++i) {
+            std::vector<Change> changes;
+            for (std::size_t j = 0; j < kChangesMax; ++j) {
+                changes.push_back(
+                    ExecutionChange{Place::kLive, Place::kLive, rows[i * kChangesMax + j]});
+            }
+            const auto batch = std::make_shared<const Batch>(
+                Batch{term_, ++sequence_, make_.last_serial(), std::move(changes)});
+            store_->Commit(
+                batch, [&answers, i](Result<void> done) { answers[i].set_value(std::move(done)); });
+        }
+        for (auto& answer : answers) {
+            const Result<void> done = answer.get_future().get();
+            ASSERT_TRUE(done) << done.error().detail;
+        }
+        const auto scheduled = List({.statuses = {Status::kScheduled}, .limit = 1000});
+        ASSERT_TRUE(scheduled);
+        EXPECT_EQ(scheduled->size(), rows.size());
+    }
+};
+
+TEST_F(EtcdManyPagesTest, BatchesWhosePagesDoNotFitTogetherGoOneAfterTheOther) {
+    std::vector<Execution> rows;
+    while (rows.size() < kBatches * kChangesMax) {
+        rows.push_back(conformance::Scheduled(Insert(4, 450)[2], "w-1"));
+    }
+    UpdateTogether(rows);
+}
+
+// Pages of three, of which two have grown as far as they may. The third moves out, and the two are
+// written beside it.
+TEST_F(EtcdManyPagesTest, BatchesWhoseRowsMoveOutOfTheirPagesGoOneAfterTheOther) {
+    const auto grown = [this](Execution row, std::size_t size) {
+        row.progress = Noise(size);
+        return ExecutionChange{Place::kLive, Place::kLive, std::move(row)};
+    };
+    // From the third batch on three of them are a page.
+    for (int i = 0; i < 2; ++i) Insert(kChangesMax, 240);
+    std::vector<Execution> rows;
+    while (rows.size() < kBatches * kChangesMax) {
+        std::vector<Execution> all = Insert(kChangesMax, 240);
+        std::vector<Change> changes;
+        for (std::size_t i = 0; i + 2 < all.size(); i += 3) {
+            changes.push_back(grown(all[i], 550));
+            changes.push_back(grown(all[i + 1], 550));
+            rows.push_back(conformance::Scheduled(all[i + 2], "w-1"));
+            rows.back().progress = Noise(450);
+        }
+        Put(std::move(changes));
+    }
+    ASSERT_EQ(KeysUnder("live/"), 0u) << KeysUnder("pages/live/") << " pages";
+    UpdateTogether(rows);
+    EXPECT_EQ(KeysUnder("live/"), rows.size());
+}
+
+// A page was damaged on disk. It is shown as one execution, which the leader ends; all else goes on.
+TEST_F(EtcdPageTest, APageThatCannotBeReadIsShownAndStopsNothing) {
+    const std::vector<Execution> rows = Insert(4);
+    make_.Pass(Duration(1'000));
+    const std::vector<Execution> others = Insert(4);
+    ASSERT_TRUE(server_->Ctl(
+        {"put", Keys("/takt").Page(kDefaultPartition, PageSide::kLive, rows[0].serial), "broken"}));
+    Lead();
+
+    ASSERT_EQ(Loaded().size(), 5u);
+    Execution shown = Loaded().front();
+    EXPECT_EQ(shown.serial, rows[0].serial);
+    ASSERT_TRUE(shown.outcome);
+    EXPECT_EQ(shown.outcome->reason, Reason::kUndecodable);
+    ASSERT_EQ(List({})->size(), 5u);
+    shown.finished_at = make_.now();
+    Put({ExecutionChange{Place::kLive, Place::kHistory, shown}});
+    Update(conformance::Scheduled(others[1], "w-1"));
+    EXPECT_EQ(Loaded().size(), 4u);
+    EXPECT_EQ(List({})->size(), 5u);
+}
+
+// The same, and one of its page that had finished is run again by the batch that ends it.
+TEST_F(EtcdPageTest, APageThatCannotBeReadEndsAlsoWithAnotherOfIt) {
+    const std::vector<Execution> rows = Insert(4);
+    Finish({rows[2]});
+    ASSERT_TRUE(server_->Ctl(
+        {"put", Keys("/takt").Page(kDefaultPartition, PageSide::kLive, rows[0].serial), "broken"}));
+    Lead();
+    ASSERT_EQ(Loaded().size(), 1u);
+    Execution shown = Loaded().front();
+    shown.finished_at = make_.now();
+    Put({ExecutionChange{Place::kHistory, Place::kLive,
+                         conformance::Redriven(conformance::Finished(rows[2]))},
+         ExecutionChange{Place::kLive, Place::kHistory, shown}});
+    ASSERT_EQ(Loaded().size(), 1u);
+    EXPECT_EQ(Loaded().front().id, rows[2].id);
+    EXPECT_EQ(List({})->size(), 2u);
+}
+
+}  // namespace
+}  // namespace takt::internal::etcd
