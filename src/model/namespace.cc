@@ -7,6 +7,7 @@
 #include "base/json.h"
 #include "base/json_view.h"
 #include "base/log.h"
+#include "base/space_name.h"
 
 namespace takt::internal {
 namespace {
@@ -93,9 +94,7 @@ std::string_view Name(NamespaceState state) {
 }
 
 bool IsNamespaceName(std::string_view name) {
-    const auto plain = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); };
-    return !name.empty() && name.size() <= 63 && plain(name.front()) &&
-           std::ranges::all_of(name, [&](char c) { return plain(c) || c == '-'; });
+    return IsSpaceName(name);
 }
 
 std::string EncodeNamespace(const NamespaceRow& row) {

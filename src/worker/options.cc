@@ -4,6 +4,7 @@
 
 #include "base/id.h"
 #include "base/number.h"
+#include "base/space_name.h"
 
 namespace takt::internal {
 namespace {
@@ -15,12 +16,6 @@ constexpr std::uint32_t kWeightMax = 1'000;
 
 std::unexpected<Error> Invalid(const char* field, std::string detail) {
     return Fail(ErrorCode::kInvalid, std::string(field) + " " + std::move(detail), field);
-}
-
-bool IsSpaceName(std::string_view name) {
-    const auto plain = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); };
-    return name.size() <= 63 && plain(name.front()) &&
-           std::ranges::all_of(name, [&](char c) { return plain(c) || c == '-'; });
 }
 
 bool IsServerUrl(std::string_view url) {
