@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "base/failpoint.h"
 #include "model/cron.h"
 
 namespace takt::internal {
@@ -61,11 +62,14 @@ std::optional<Time> Cron::Next(Time after) const {
             // The time that the clock would have shown here without the change.
             const std::int64_t unchanged = changes[i].at + changes[i - 1].offset;
             const bool jumps_here = begin == changes[i].at && unchanged < local;
-            if (jumps_here && dst_ != Dst::kSkip && search.FirstAtOrAfter(unchanged) < local) {
+            const bool makes_up = (dst_ != Dst::kSkip || TAKT_MUTANT("model.make_up_skipped")) &&
+                                  !TAKT_MUTANT("model.lose_skipped");
+            if (jumps_here && makes_up && search.FirstAtOrAfter(unchanged) < local) {
                 return AtSecond(begin);
             }
             // Earlier times were shown before the change already: this is their second coming.
-            if (dst_ != Dst::kTwice) local = std::max(local, unchanged);
+            const bool twice = dst_ == Dst::kTwice || TAKT_MUTANT("model.repeat_hours");
+            if (!twice) local = std::max(local, unchanged);
         }
         const std::int64_t found = search.FirstAtOrAfter(local);
         const bool is_last = i + 1 == changes.size();

@@ -59,7 +59,9 @@ StepDecision DecideWhen(When when, const Before& before) {
     switch (when) {
         case When::kAllSuccess:
             if (before.success == before.all) return Begin(true);
-            return before.over > before.success ? SkipFor(before) : StepDecision{};
+            // A step after it asks whether a failure was why. That must not depend on who is over
+            // first: one that was skipped for another reason does not settle it.
+            return over || before.failed > 0 ? SkipFor(before) : StepDecision{};
         case When::kAnySuccess:
             if (before.success > 0) return Begin(true);
             return over ? SkipFor(before) : StepDecision{};

@@ -35,6 +35,8 @@ TEST(StepDecisionTest, AStepBeginsAsItsWhenSays) {
         {When::kAllSuccess, kFailed, kRunning, What::kSkip, true},
         {When::kAllSuccess, kCancelled, kSuccess, What::kSkip, true},
         {When::kAllSuccess, kSkipped, kSuccess, What::kSkip, false},
+        {When::kAllSuccess, kSkipped, kRunning, What::kWait},
+        {When::kAllSuccess, kSkipped, kFailed, What::kSkip, true},
         {When::kAnySuccess, kSuccess, kRunning, What::kBegin},
         {When::kAnySuccess, kFailed, kRunning, What::kWait},
         {When::kAnySuccess, kFailed, kSuccess, What::kBegin},

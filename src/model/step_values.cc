@@ -278,6 +278,11 @@ Result<std::string> FillIn(std::string_view json, const ValueSources& sources) {
     if (!MayRefer(json)) return std::string(json);
     Filler filler(sources);
     if (auto done = filler.Append(JsonView(json)); !done) return std::unexpected(done.error());
+    // Each part was checked when it came; one inside the other they may be nested deeper than is taken.
+    if (auto good = CheckJson(filler.out, kAnyJson); !good) {
+        return Fail(ErrorCode::kInvalid,
+                    "with its references replaced it cannot be kept: " + good.error().detail);
+    }
     return std::move(filler.out);
 }
 

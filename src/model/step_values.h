@@ -50,7 +50,8 @@ struct ValueSources {
 };
 
 // `json` with every reference replaced by what it stands for. kNotFound, with a sentence, if a value
-// is not there and has no default. A text that is not JSON is given back as it is.
+// is not there and has no default; kInvalid if what comes of it is nested too deep. A text that is not
+// JSON is given back as it is.
 Result<std::string> FillIn(std::string_view json, const ValueSources& sources);
 
 // The part of a JSON text that the pointer names; nothing if it is not there. REQUIRES: CheckJson

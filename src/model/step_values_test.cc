@@ -27,6 +27,19 @@ std::string Filled(std::string_view json) {
     return filled ? *filled : "! " + filled.error().detail;
 }
 
+// A step that puts the result of the one before into a list, which the next one does again.
+TEST(StepValuesTest, WhatIsNestedTooDeepWithItsValuesIsRefused) {
+    const std::string deep = std::string(60, '[') + std::string(60, ']');
+    ValueSources sources;
+    sources.result = [&](std::string_view) { return std::optional<std::string_view>(deep); };
+
+    EXPECT_TRUE(FillIn(R"([[{"$from": "before"}]])", sources));
+    const auto filled = FillIn(R"([[[[[[{"$from": "before"}]]]]]])", sources);
+
+    ASSERT_FALSE(filled);
+    EXPECT_EQ(filled.error().code, ErrorCode::kInvalid);
+}
+
 TEST(StepValuesTest, EachValueBecomesWhatItStandsFor) {
     const struct {
         std::string_view json;

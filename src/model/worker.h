@@ -64,7 +64,8 @@ struct WorkerLoad {
     double network_out = 0;         // Bytes per second.
     std::uint32_t connections = 0;  // What the worker itself has open, for least_connections.
     bool draining = false;          // The worker itself says that it takes nothing new.
-    Time tried_at{};  // Push: calls to it keep failing, and none goes out before. 0 if they work.
+    Time tried_at{};    // Push: calls to it keep failing, and none goes out before. 0 if they work.
+    Text trouble = {};  // Push: why the last call to it failed; empty if it went well.
 };
 
 }  // namespace takt::internal
