@@ -390,7 +390,7 @@ void Node::Stop(Action done) {
         if (own_presence_) own_presence_->Pause();
         stop_timer_ = runtime_.After(config_.stop_deadline, [this] {
             EndTerm("this scheduler was stopped while the store did not answer");
-            FinishStop();
+            EndStop();
         });
         if (committer_) committer_->SendAll();
         FinishStop();

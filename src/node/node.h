@@ -140,6 +140,7 @@ class Node {
     void Publish();
     void PublishLater();
     void FinishStop();
+    void EndStop();
     void FinishHandOver();
     void CancelHandOver();
     // Stores what the sinks leave for the next leader; whether it is. If not, Release comes again.
@@ -183,8 +184,9 @@ class Node {
     Action stopped_;
     std::optional<Configure> configure_;  // The engine has not been told.
     bool stopping_ = false;
-    NodeId heir_;          // To whom the lead is being handed over; empty: to nobody.
-    bool parted_ = false;  // What the sinks leave for the heir is written, or being written.
+    bool resigning_ = false;  // All that a stop waits for is that the lead is given back.
+    NodeId heir_;             // To whom the lead is being handed over; empty: to nobody.
+    bool parted_ = false;     // What the sinks leave for the heir is written, or being written.
     std::uint64_t hand_over_timer_ = 0;
 
     mutable std::mutex status_mutex_;

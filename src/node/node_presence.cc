@@ -128,15 +128,23 @@ void Node::FinishHandOver() {
 
 // Goes on with the stop once nothing is under way.
 void Node::FinishStop() {
-    if (!stopped_ || (committer_ && !committer_->idle())) return;
+    if (!stopped_ || resigning_ || (committer_ && !committer_->idle())) return;
     if (engine_ && !LeaveWord(Parting::kStop)) return;
-    runtime_.Cancel(std::exchange(stop_timer_, 0));
-    Action done = std::exchange(stopped_, {});
+    resigning_ = true;
     EndTerm("this scheduler was stopped");
     SetRole(Role::kStopped);
     runtime_.Cancel(std::exchange(publish_timer_, 0));
     if (own_presence_) own_presence_->Leave([] {});
-    leadership_.Resign(std::move(done));
+    leadership_.Resign([this, stay = home_.stay()] {
+        if (stay.holds()) EndStop();
+    });
+}
+
+// The lead is given back, or the store takes too long for that too: then its lease ends by itself.
+void Node::EndStop() {
+    FinishStop();
+    runtime_.Cancel(std::exchange(stop_timer_, 0));
+    if (stopped_) std::exchange(stopped_, {})();
 }
 
 }  // namespace takt::internal

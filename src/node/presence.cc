@@ -210,10 +210,17 @@ void Presence::EndStrays() {
         const Term term{row.partition, row.epoch, row.nonce};
         const auto known = strays_.find(row.partition);
         const bool same = known != strays_.end() && known->second.term == term;
-        const Steady since = same ? known->second.since : now;
-        found.emplace(row.partition, Stray{term, since});
-        // Its namespace may only be about to be served.
-        if (now - since >= config_.ttl) store_.Resign(term, {}, [](const Result<void>&) {});
+        Stray& stray =
+            found.emplace(row.partition, same ? known->second : Stray{term, now, {}}).first->second;
+        // Its namespace may only be about to be served; a store that was asked may need its time.
+        if (now - std::max(stray.since, stray.ended_at) < config_.ttl) continue;
+        if (stray.ended_at == Steady{}) {
+            Log(LogLevel::kWarning, "node",
+                "a term of this node stands in the store that nobody here holds; it is ended",
+                {{"partition", row.partition}, {"epoch", row.epoch}});
+        }
+        stray.ended_at = now;
+        store_.Resign(term, {}, [](const Result<void>&) {});
     }
     strays_ = std::move(found);
 }

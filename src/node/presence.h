@@ -130,6 +130,7 @@ class Presence {
     struct Stray {
         Term term;
         Steady since{};
+        Steady ended_at{};  // When the store was last asked to end it.
     };
 
     void Announce();
