@@ -62,6 +62,7 @@ class Api final : public HttpHandler {
     void Handle(HttpRequest request, HttpReply reply) override;
 
     const RouteTable& routes() const { return gate_->routes; }
+    const Passings& passings() const { return gate_->passings; }  // On the server's thread.
 
   private:
     explicit Api(std::shared_ptr<Gate> gate);

@@ -68,11 +68,13 @@ const AnswerTable<AttemptView>& AttemptFields() {
          [](JsonWriter& json, const View& view) { json.Value(view.status); }},
         {"error", ErrorSchema(), "Why it did not succeed.",
          [](JsonWriter& json, const View& view) {
-             if (view.attempt.reason == Reason::kNone) {
+             // One that came back has no reason of its own, but perhaps a story: nobody could call.
+             const bool reason = view.attempt.reason != Reason::kNone;
+             if (!reason && view.attempt.message.empty()) {
                  json.Null();
                  return;
              }
-             json.BeginObject().Field("code", Name(view.attempt.reason));
+             json.BeginObject().Field("code", reason ? Name(view.attempt.reason) : view.status);
              json.Field("message", view.attempt.message.view()).EndObject();
          }},
     };

@@ -36,6 +36,18 @@ void SendLog(Call& call, const std::vector<LogChunk>& chunks, std::size_t limit,
     call.Json(200, std::move(body));
 }
 
+// Nothing was written: there may be no such execution, or none any more.
+void SendIfThere(Call call, ExecutionId id, std::size_t limit, bool text) {
+    const PartitionReader& rows = call.services().rows;
+    std::vector<ExecutionId> ids = {id};
+    rows.FindExecutions(std::move(ids), [call = std::move(call), id = std::move(id), limit,
+                                         text](const FoundExecutions& found) mutable {
+        if (!found) return call.RefuseAnswer(found.error());
+        if (!found->front()) return call.RefuseAnswer(NoSuchExecution(id));
+        SendLog(call, {}, limit, text);
+    });
+}
+
 Result<void> CheckFollow(const HttpRequest& request) {
     const auto follow = request.Query("follow");
     if (!follow || *follow == "true" || *follow == "false") return {};
@@ -63,9 +75,12 @@ void GetLog(Call call) {
     if (WantsStream(call.request())) return FollowLog(std::move(call), std::move(*id), after);
     const PartitionReader& rows = call.services().rows;
     rows.ReadLog(*id, after, *limit,
-                 [call = std::move(call), limit = *limit,
+                 [call = std::move(call), id = *id, limit = *limit,
                   text = format == "text"](Result<std::vector<LogChunk>> chunks) mutable {
                      if (!chunks) return call.RefuseAnswer(chunks.error());
+                     if (chunks->empty()) {
+                         return SendIfThere(std::move(call), std::move(id), limit, text);
+                     }
                      SendLog(call, *chunks, limit, text);
                  });
 }

@@ -370,6 +370,8 @@ TEST(ExecutionLog, IsFollowedThroughAnyScheduler) {
 
 TEST(ExecutionLog, OfNothingIsNotFollowed) {
     TestScheduler scheduler;
+    EXPECT_EQ(scheduler.Get("/api/v1/executions/none/log").status, 404);
+    EXPECT_EQ(scheduler.Get("/api/v1/executions/none/log?format=text").status, 404);
     EXPECT_EQ(scheduler.Get("/api/v1/executions/none/log?follow=true").status, 404);
     EXPECT_EQ(scheduler.Get("/api/v1/executions/none/log?follow=yes").status, 400);
 }

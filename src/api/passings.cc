@@ -29,8 +29,10 @@ std::string WhyNobodyLeads(const NodeStatus& status) {
 }
 
 // A task that is made under an id of the caller's is made once.
+bool MayNameItsId(const Call& call) {
+    return call.route().path == "/api/v1/tasks";
+}
 bool NamesItsId(const Call& call) {
-    if (call.route().path != "/api/v1/tasks") return false;
     const auto object = ReadObject(call.request().body, kKeptBytesMax);
     if (!object) return false;
     for (JsonView::Members members(*object); members.Next();) {
@@ -39,11 +41,10 @@ bool NamesItsId(const Call& call) {
     return false;
 }
 
-// Whether the new leader may be asked for what the old one may have done.
-bool MayBeSentAgain(const Passing& passing) {
-    const Call& call = passing.call;
+// Whether the new leader may be asked for what the old one may have done, as far as that is known
+// without the body.
+bool MayBeKept(const Call& call) {
     const HttpRequest& request = call.request();
-    if (!passing.whole) return false;
     // Done once, the condition would not hold the second time, and the answer would be wrong.
     if (request.headers.Find("If-Match") || request.headers.Find("If-None-Match")) return false;
     const bool creates = std::ranges::any_of(call.route().headers, [](const RouteQuery& header) {
@@ -51,12 +52,32 @@ bool MayBeSentAgain(const Passing& passing) {
     });
     switch (request.method) {
         case HttpMethod::kPost:
-            return call.route().repeatable || (creates && (KeyOf(request) || NamesItsId(call)));
+            return call.route().repeatable || (creates && (KeyOf(request) || MayNameItsId(call)));
         case HttpMethod::kPatch:
+            return false;
+        case HttpMethod::kDelete:
+            // The next leader does not find what the first has deleted: 404 to the one who did.
             return false;
         default:
             return true;
     }
+}
+
+// A call that waits for an end gets what is stored when there is nobody to wait with, and asks again.
+bool WaitsForAnEnd(const Call& call) {
+    return call.request().method == HttpMethod::kGet && call.route().waits;
+}
+void AnswerAsStored(Call call) {
+    call.request().raw_query.clear();
+    call.route().handler(std::move(call));
+}
+
+bool MayBeSentAgain(const Passing& passing) {
+    if (!passing.whole) return false;
+    const Call& call = passing.call;
+    const bool by_id = call.request().method == HttpMethod::kPost && !call.route().repeatable &&
+                       !KeyOf(call.request());
+    return !by_id || NamesItsId(call);
 }
 
 void Leave(Passing passing) {
@@ -66,6 +87,7 @@ void Leave(Passing passing) {
         passing.address,
         {ErrorCode::kUnknown, "it has not answered, and another scheduler leads by now", ""},
         SteadyClock::now());
+    if (WaitsForAnEnd(passing.call)) return AnswerAsStored(std::move(passing.call));
     if (!MayBeSentAgain(passing)) {
         return passing.call.Refuse(
             {.status = 503,
@@ -119,6 +141,12 @@ std::optional<Passing> Passings::Take(std::uint64_t number) {
     return std::move(taken.mapped());
 }
 
+std::size_t Passings::kept_bytes() const {
+    std::size_t bytes = 0;
+    for (const auto& [number, passing] : open_) bytes += passing.call.request().body.size();
+    return bytes;
+}
+
 std::vector<Passing> Passings::TakeLeft() {
     std::vector<Passing> left;
     std::map<const Services*, std::uint64_t> epochs;  // Of those who lead now; 0: nobody does.
@@ -163,7 +191,7 @@ void PassOn(Call call, const NodeStatus& status, const Forward& forward) {
     }
     const std::shared_ptr<Gate> gate = call.services().gate;
     std::string body = std::move(call.request().body);
-    const bool whole = body.size() <= kKeptBytesMax;
+    const bool whole = body.size() <= kKeptBytesMax && MayBeKept(call);
     call.request().body = whole ? body : std::string();
     HttpRequest request = call.request();
     request.body = std::move(body);
@@ -179,7 +207,10 @@ void PassOn(Call call, const NodeStatus& status, const Forward& forward) {
                                                      .whole = whole});
     forward(std::move(request), address, [gate, number](HttpResponse response) {
         auto passing = gate->passings.Take(number);
-        if (passing) passing->call.TakeReply()(std::move(response));
+        if (!passing) return;
+        const bool nobody = response.status == 503 && WaitsForAnEnd(passing->call);
+        if (nobody) return AnswerAsStored(std::move(passing->call));
+        passing->call.TakeReply()(std::move(response));
     });
     LookLater(gate);
 }

@@ -19,7 +19,7 @@
 namespace takt::internal {
 
 struct Passing {
-    Call call;                      // As it came, but for a body that is too large to be kept.
+    Call call;                      // As it came, but for a body that is not kept.
     std::uint64_t epoch = 0;        // Of the term that it was sent to.
     std::string address;            // Of that term's leader.
     std::shared_ptr<HttpGone> cut;  // Ends the sending.
@@ -44,6 +44,8 @@ class Passings {
 
     // Each of them holds the gate that holds them.
     void Clear() { open_.clear(); }
+
+    std::size_t kept_bytes() const;  // Of bodies.
 
   private:
     std::map<std::uint64_t, Passing> open_;

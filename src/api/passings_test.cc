@@ -55,7 +55,9 @@ class FrozenLeader : public ServerTest {
         Serve();
         row_ = {.node = NodeId(Text("node-a")),
                 .address = Text("http://127.0.0.1:" + std::to_string(server_->port()))};
-        ASSERT_TRUE(TakeLead(store_, {.node = row_, .ttl = std::chrono::hours(1)}));
+        const auto term = TakeLead(store_, {.node = row_, .ttl = std::chrono::hours(1)});
+        ASSERT_TRUE(term);
+        term_ = *term;
         follower_ = std::make_unique<TestScheduler>(TestSchedulerOptions{
             .node = "node-b", .database = database_, .await_lead = false, .after = looks_.after()});
         follower_->AwaitLeaderKnown();
@@ -73,6 +75,29 @@ class FrozenLeader : public ServerTest {
         taken_.Take();
         return answer;
     }
+    // An execution that no worker has taken yet.
+    void StoreWaiting() {
+        NewTaskPtr task(new Task);
+        task->id = TaskId("waits");
+        task->name = "pay";
+        task->type = "pay";
+        Execution row;
+        row.id = ExecutionId("waits");
+        row.serial = 1 << 14;
+        row.task = std::move(task);
+        row.status = Status::kPending;
+        row.created_at = row.scheduled_at = row.ready_at = Time(Duration(1'700'000'000'000));
+        auto batch = std::make_shared<Batch>();
+        *batch = {.term = term_, .sequence = 1, .last_serial = row.serial};
+        batch->changes.emplace_back(ExecutionChange{Place::kNone, Place::kLive, std::move(row)});
+        ASSERT_TRUE(AskStore<void>([&](auto done) { store_.Commit(batch, std::move(done)); }));
+    }
+    // Of bodies, for another leader.
+    std::size_t KeptBytes() {
+        std::promise<std::size_t> bytes;
+        follower_->Run([&] { bytes.set_value(follower_->api().passings().kept_bytes()); });
+        return bytes.get_future().get();
+    }
     // Its lease is over, and the other one is elected.
     void Replace() {
         ASSERT_TRUE(AskStore<void>([&](auto done) { store_.Announce(row_, {}, std::move(done)); }));
@@ -82,6 +107,7 @@ class FrozenLeader : public ServerTest {
     const std::shared_ptr<MemoryDatabase> database_ = std::make_shared<MemoryDatabase>();
     MemoryStore store_{database_, [](auto work) { work(); }};
     NodeRow row_;
+    Term term_;
     std::vector<HttpReply> replies_;
     Mailbox<HttpRequest> taken_;
     Looks looks_;
@@ -91,7 +117,9 @@ class FrozenLeader : public ServerTest {
 // A task with an id of the caller's cannot be made twice: whoever submits it need not learn that the
 // leader was frozen.
 TEST_F(FrozenLeader, WhatMayBeSentTwiceGoesToTheNextLeader) {
-    auto made = Ask(HttpMethod::kPost, "/api/v1/tasks", R"({"id": "pay-7", "name": "pay"})");
+    const std::string task = R"({"id": "pay-7", "name": "pay"})";
+    auto made = Ask(HttpMethod::kPost, "/api/v1/tasks", task);
+    EXPECT_EQ(KeptBytes(), task.size());
     looks_.Pass(*follower_, 20);
     EXPECT_EQ(made.wait_for(0s), std::future_status::timeout) << "nobody else leads";
     Replace();
@@ -121,6 +149,30 @@ TEST_F(FrozenLeader, AReadMayBeSentTwice) {
     EXPECT_EQ(read.get().status, 200);
 }
 
+// A call that waits for an end has waited for long, and would begin anew beside the next leader.
+TEST_F(FrozenLeader, AWaitForAnEndIsAnsweredWithWhatIsStoredWhenTheLeadChanges) {
+    StoreWaiting();
+    auto waits = Ask(HttpMethod::kGet, "/api/v1/executions/waits?wait=40s");
+    Replace();
+    looks_.Pass(*follower_, 5);
+
+    const Answered answered = waits.get();
+    EXPECT_EQ(answered.status, 200) << answered.body;
+    EXPECT_EQ(answered.Text("status"), "pending");
+}
+
+// A leader that was killed: its connections break, and a read cannot have done anything.
+TEST_F(FrozenLeader, AWaitForAnEndIsAnsweredWithWhatIsStoredWhenItsLeaderDies) {
+    StoreWaiting();
+    auto waits = Ask(HttpMethod::kGet, "/api/v1/executions/waits?wait=40s");
+    server_.reset();
+    replies_.clear();
+
+    const Answered answered = waits.get();
+    EXPECT_EQ(answered.status, 200) << answered.body;
+    EXPECT_EQ(answered.Text("status"), "pending");
+}
+
 // It may have been committed before the leader was frozen. Made again it would be paid twice.
 TEST_F(FrozenLeader, WhatMayNotBeSentTwiceIsAnsweredAsUnknown) {
     auto made = Ask(HttpMethod::kPost, "/api/v1/tasks", R"({"name": "pay"})");
@@ -135,6 +187,27 @@ TEST_F(FrozenLeader, WhatMayNotBeSentTwiceIsAnsweredAsUnknown) {
 }
 
 // The condition held when the old leader did it, and would not hold again.
+TEST_F(FrozenLeader, ADeletionThatMayBeDoneIsNotAnsweredAsOfWhatIsNotThere) {
+    auto gone = Ask(HttpMethod::kDelete, "/api/v1/tasks/report");
+    Replace();
+    looks_.Pass(*follower_, 5);
+
+    const Answered answered = gone.get();
+    EXPECT_EQ(answered.status, 503);
+    EXPECT_EQ(answered.Text("code"), "unknown");
+}
+
+// A thousand callers with bulks of a megabyte each wait for a leader that is slow.
+TEST_F(FrozenLeader, ABodyThatIsNotSentTwiceIsNotKept) {
+    const std::string tasks = R"({"tasks": [{"name": ")" + std::string(100'000, 'x') + R"("}]})";
+    auto bulk = Ask(HttpMethod::kPost, "/api/v1/tasks/bulk", tasks);
+    EXPECT_EQ(KeptBytes(), 0u);
+    Replace();
+    looks_.Pass(*follower_, 5);
+
+    EXPECT_EQ(bulk.get().status, 503);
+}
+
 TEST_F(FrozenLeader, AChangeUnderAConditionIsNotSentTwice) {
     auto put = Ask(HttpMethod::kPut, "/api/v1/tasks/nightly", R"({"cron": "0 3 * * *"})",
                    {{"If-None-Match", "*"}});
