@@ -272,7 +272,8 @@ void WorkerCore::OnRefused(const worker::v1::Refused& refused) {
         {{"why", why}});
     if (!said) refused_said_at_ = now;
     refused_why_ = why;
-    if (refused.code() == "taken") return connector_.DropForLong(why);
+    const bool seldom = refused.code() == "taken" || refused.code() == "full";
+    if (seldom) return connector_.DropForLong(why);
     const bool frame_at_fault = refused.code() == "malformed" || refused.code() == "too_large";
     if (welcomed_ && frame_at_fault) BlameResults(why);
     // These stay as they are however often it is tried.

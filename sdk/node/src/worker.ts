@@ -185,7 +185,7 @@ export class Worker {
     if (frame.refused) {
       const why = this.#onRefused(frame.refused);
       this.#outbox = undefined;
-      return session.leave(why, frame.refused.code === "taken");
+      return session.leave(why, ["taken", "full"].includes(frame.refused.code));
     }
     if (frame.moved) {
       this.#servers.movedTo = frame.moved.address ?? "";

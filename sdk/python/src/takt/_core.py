@@ -130,7 +130,7 @@ class Core(Stopping):
                 why = await self._session(socket)
                 good = _clock.now() - opened_at >= GOOD_SESSION
                 failures, moves = (0, 0) if good else (failures + 1, moves)
-                patient = why.startswith("taken: ")
+                patient = why.startswith(("taken: ", "full: "))
                 log.info("disconnected: %s", why)
                 self._tell("disconnected", why)
                 if self._servers.moved_to and moves < MOVES_MAX:

@@ -69,6 +69,8 @@ def text_of(value: Any) -> str:
             text = str(value)
             return f"{type(value).__name__}: {text}" if text else type(value).__name__
         return "" if value is None else str(value)
+    except (KeyboardInterrupt, SystemExit):
+        raise
     except BaseException:
         return f"{type(value).__name__}, which cannot be shown as text"
 
