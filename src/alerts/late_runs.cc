@@ -69,7 +69,7 @@ void LateRuns::Read(const Engine& engine, Time now, AlertReadings& readings) {
         judge(*task);
         return false;
     });
-    engine.ForEachAwaited(now, judge);
+    engine.ForEachAwaited(now - kLateMin, kLateMax, judge);
     std::sort(readings.begin() + first, readings.end(),
               [](const AlertReading& a, const AlertReading& b) { return a.subject < b.subject; });
 }

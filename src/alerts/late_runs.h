@@ -27,6 +27,10 @@ class LateRuns {
     // Tasks with a slip that are remembered. Beyond, they are late all the same while they wait.
     static constexpr std::size_t kSlipsMax = 10'000;
 
+    // Tasks that are said to be late at once, of each kind those that are so for longest. When so many
+    // are, it is not about a task any more.
+    static constexpr std::size_t kLateMax = 10'000;
+
     // A row of an execution was committed.
     void Note(const Execution& row);
     // An earlier leader had an alert about this due time, and it is not known to be over. `late` is

@@ -167,7 +167,9 @@ Keys TaskKeys() {
         Key("scheduler.timeout", FIELD(engine.timeout),
             "Timeout of an attempt, for tasks that name none."),
         Key("scheduler.timeout_grace", FIELD(engine.timeout_grace),
-            "How long after its timeout an attempt that its worker does not end is given up."),
+            "How long after its timeout an attempt that its worker does not end is given up, and "
+            "how "
+            "long after a cancel what it held is kept for its handler to stop."),
         Key("scheduler.max_retry", FIELD(engine.retry.retries_max),
             "Retries after a failure, for tasks that name none."),
         Key("scheduler.retry_delay", FIELD(engine.retry.delay), "Delay before the first retry."),

@@ -1,9 +1,12 @@
 #include "engine/balancer.h"
 
 #include <algorithm>
+#include <deque>
 #include <map>
 #include <string_view>
 #include <utility>
+
+#include "base/failpoint.h"
 
 namespace takt::internal {
 namespace {
@@ -49,10 +52,13 @@ class Turns {
 
 class LeastTasks final : public Balancer {
   public:
-    bool needs_all() const override { return false; }
+    Needs needs() const override { return Needs::kSome; }
     std::size_t Pick(const Execution&, std::uint64_t lane,
                      std::span<const Choice> choices) override {
-        return turns_.Least(lane, choices, [](const Choice& choice) { return choice.busy; });
+        return turns_.Least(lane, choices, [](const Choice& choice) {
+            return TAKT_MUTANT("engine.most_tasks") ? -std::int64_t(choice.busy)
+                                                    : std::int64_t(choice.busy);
+        });
     }
 
   private:
@@ -61,9 +67,10 @@ class LeastTasks final : public Balancer {
 
 class RoundRobin final : public Balancer {
   public:
-    bool needs_all() const override { return false; }
+    Needs needs() const override { return Needs::kSome; }
     std::size_t Pick(const Execution&, std::uint64_t lane,
                      std::span<const Choice> choices) override {
+        if (TAKT_MUTANT("engine.skip_turns")) return 0;
         return turns_.Least(lane, choices, [](const Choice&) { return 0; });
     }
 
@@ -76,6 +83,7 @@ class RoundRobin final : public Balancer {
 // bursts.
 class WeightedRoundRobin final : public Balancer {
   public:
+    Needs needs() const override { return Needs::kWeightedTurns; }
     std::size_t Pick(const Execution&, std::uint64_t lane,
                      std::span<const Choice> choices) override {
         auto& gathered = gathered_[lane];
@@ -84,9 +92,11 @@ class WeightedRoundRobin final : public Balancer {
         std::size_t best = 0;
         std::int64_t best_gathered = INT64_MIN;
         for (std::size_t i = 0; i < choices.size(); ++i) {
+            const std::int64_t weight =
+                TAKT_MUTANT("engine.ignore_weights") ? 1 : choices[i].worker->weight;
             std::int64_t& own = gathered[choices[i].order];
-            own += choices[i].worker->weight;
-            round += choices[i].worker->weight;
+            own += weight;
+            round += weight;
             if (own > best_gathered) {
                 best = i;
                 best_gathered = own;
@@ -104,7 +114,7 @@ class RandomChoice final : public Balancer {
   public:
     explicit RandomChoice(Random& random) : random_(random) {}
 
-    bool needs_all() const override { return false; }
+    Needs needs() const override { return Needs::kSome; }
     std::size_t Pick(const Execution&, std::uint64_t, std::span<const Choice> choices) override {
         return random_.Below(choices.size());
     }
@@ -129,9 +139,11 @@ std::uint64_t HashOf(std::string_view a, std::string_view b) {
 // by the second highest.
 class ConsistentHash final : public Balancer {
   public:
+    Needs needs() const override { return Needs::kHashRing; }
     std::size_t Pick(const Execution& execution, std::uint64_t,
                      std::span<const Choice> choices) override {
-        const std::string_view task = execution.task->id.view();
+        const std::string_view task =
+            TAKT_MUTANT("engine.hash_executions") ? execution.id.view() : execution.task->id.view();
         const auto best = std::ranges::max_element(choices, {}, [&](const Choice& choice) {
             return HashOf(task, choice.worker->id.view());
         });
@@ -142,11 +154,13 @@ class ConsistentHash final : public Balancer {
 // By the connections that workers report; one that reports none is taken by its tasks.
 class LeastConnections final : public Balancer {
   public:
-    bool needs_all() const override { return false; }
+    Needs needs() const override { return Needs::kSome; }
     std::size_t Pick(const Execution&, std::uint64_t lane,
                      std::span<const Choice> choices) override {
         return turns_.Least(lane, choices, [](const Choice& choice) {
-            return std::pair(std::max(choice.load->connections, choice.busy), choice.busy);
+            const std::uint32_t said =
+                TAKT_MUTANT("engine.ignore_connections") ? 0 : choice.load->connections;
+            return std::pair(std::max(said, choice.busy), choice.busy);
         });
     }
 
@@ -157,10 +171,11 @@ class LeastConnections final : public Balancer {
 // The one with the most room.
 class CapacityBased final : public Balancer {
   public:
-    bool needs_all() const override { return false; }
+    Needs needs() const override { return Needs::kSome; }
     std::size_t Pick(const Execution&, std::uint64_t lane,
                      std::span<const Choice> choices) override {
         return turns_.Least(lane, choices, [](const Choice& choice) {
+            if (TAKT_MUTANT("engine.ignore_capacities")) return std::int64_t{choice.busy};
             return -(std::int64_t{choice.worker->capacity} - std::int64_t{choice.busy});
         });
     }
@@ -173,35 +188,53 @@ class CapacityBased final : public Balancer {
 // their name.
 class Sticky final : public Balancer {
   public:
+    Needs needs() const override { return Needs::kSome; }
+    std::uint64_t Wanted(const Execution& execution) const override {
+        const auto found = workers_.find(KeyOf(execution));
+        return found == workers_.end() ? 0 : found->second;
+    }
     std::size_t Pick(const Execution& execution, std::uint64_t lane,
                      std::span<const Choice> choices) override {
-        const Task& task = *execution.task;
-        if (workers_.size() > 100'000) workers_.clear();
-        std::uint64_t& worker = workers_[task.recurring() ? task.id.text() : task.name];
-        std::size_t index = choices.size();
-        for (std::size_t i = 0; i < choices.size(); ++i) {
-            if (choices[i].order == worker) index = i;
+        const auto [entry, is_new] = workers_.try_emplace(KeyOf(execution));
+        std::uint64_t& worker = entry->second;
+        if (is_new) Remember(entry->first);
+        const auto same = std::ranges::lower_bound(choices, worker, {}, &Choice::order);
+        if (same != choices.end() && same->order == worker && !TAKT_MUTANT("engine.unstick")) {
+            return static_cast<std::size_t>(same - choices.begin());
         }
-        if (index == choices.size()) {
-            index = turns_.Least(lane, choices, [](const Choice& choice) { return choice.busy; });
-            worker = choices[index].order;
-        }
+        const std::size_t index =
+            turns_.Least(lane, choices, [](const Choice& choice) { return choice.busy; });
+        worker = choices[index].order;
         return index;
     }
 
   private:
+    static const Text& KeyOf(const Execution& execution) {
+        const Task& task = *execution.task;
+        return task.recurring() ? task.id.text() : task.name;
+    }
+    // Of very many names the one that came first is forgotten.
+    void Remember(const Text& key) {
+        keys_.push_back(key);
+        if (keys_.size() <= 100'000) return;
+        workers_.erase(keys_.front());
+        keys_.pop_front();
+    }
+
     std::map<Text, std::uint64_t> workers_;
+    std::deque<Text> keys_;  // Of them, in the order in which they came.
     Turns turns_;
 };
 
 // By what the machine under the worker has left: processor first, then memory, then room for tasks.
 class ResourceAware final : public Balancer {
   public:
-    bool needs_all() const override { return false; }
+    Needs needs() const override { return Needs::kSome; }
     std::size_t Pick(const Execution&, std::uint64_t lane,
                      std::span<const Choice> choices) override {
         return turns_.Least(lane, choices, [](const Choice& choice) {
             const double tasks = double(choice.busy) / double(choice.worker->capacity);
+            if (TAKT_MUTANT("engine.ignore_resources")) return tasks;
             return 0.5 * choice.load->cpu + 0.3 * choice.load->memory + 0.2 * tasks;
         });
     }

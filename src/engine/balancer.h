@@ -24,8 +24,12 @@ class Balancer {
   public:
     virtual ~Balancer() = default;
 
-    // Whether it must be shown all choices. Else, of very many, those next in turn will do.
-    virtual bool needs_all() const { return true; }
+    // It has to be shown, if there are very many workers: all of them; those next in turn, and the
+    // one it wants; or nothing, since an index of the crew knows whom it would choose.
+    enum class Needs : std::uint8_t { kAll, kSome, kHashRing, kWeightedTurns };
+    virtual Needs needs() const { return Needs::kAll; }
+    // The order of the worker that it would have for this execution if that has room; 0: any.
+    virtual std::uint64_t Wanted(const Execution&) const { return 0; }
 
     // The index of the chosen one. `lane` tells apart streams of executions that ask for different
     // things of a worker. REQUIRES: choices are not empty and sorted by `order`.

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "base/check.h"
+#include "base/failpoint.h"
 
 namespace takt::internal {
 namespace {
@@ -37,9 +38,14 @@ void Chooser::Restore(const Text& value) {
 
 Slot& Chooser::Choose(const Execution& execution, Lane& lane) {
     Balancer& balancer = BalancerFor(execution.task->opt());
-    const std::size_t shown = balancer.needs_all() ? SIZE_MAX : kShownMax;
-    FindChoices(lane, shown);
-    TAKT_CHECK(choices_.size() == std::min(lane.crew().free(), shown) && !choices_.empty());
+    choices_.clear();
+    if (Slot* slot = FindByIndex(execution, *lane.bay->crew, balancer.needs())) {
+        lane.last = slot->order;
+        return *slot;
+    }
+    const bool all = balancer.needs() != Balancer::Needs::kSome;
+    FindChoices(lane, all ? SIZE_MAX : kShownMax, all ? 0 : balancer.Wanted(execution));
+    TAKT_CHECK(!choices_.empty());
     // Also if there is only one: a sticky task stays with the worker it was given to.
     const std::size_t index = balancer.Pick(execution, lane.number, choices_);
     TAKT_CHECK(index < choices_.size());
@@ -47,12 +53,26 @@ Slot& Chooser::Choose(const Execution& execution, Lane& lane) {
     return *choices_slots_[index];
 }
 
+// The worker that an index knows to be the one; null if they are few enough to be shown, or there is no
+// index. That they are few does not depend on who has room: a task would change its worker with it.
+Slot* Chooser::FindByIndex(const Execution& execution, Crew& crew, Balancer::Needs needs) {
+    if (crew.members().size() <= kShownMax) return nullptr;
+    if (needs == Balancer::Needs::kHashRing)
+        return &crew.hash_ring().Find(execution.task->id.view());
+    if (needs == Balancer::Needs::kWeightedTurns) return &crew.weighted_turns(resets_).Take();
+    return nullptr;
+}
+
 // Workers with room, in the order in which they joined. Of more than `count_max` those whose turn is
-// next, so that all have theirs.
-void Chooser::FindChoices(const Lane& lane, std::size_t count_max) {
+// next, so that all have theirs, and the one that is wanted.
+void Chooser::FindChoices(const Lane& lane, std::size_t count_max, std::uint64_t wanted) {
     choices_.clear();
     choices_slots_.clear();
     lane.crew().FindFree(lane.last, count_max, choices_slots_);
+    if (Slot* slot = lane.crew().FindFree(wanted);
+        slot && std::ranges::find(choices_slots_, slot) == choices_slots_.end()) {
+        choices_slots_.push_back(slot);
+    }
     std::ranges::sort(choices_slots_, {}, &Slot::order);
     for (const Slot* slot : choices_slots_) {
         choices_.push_back({&slot->row, &slot->load, slot->busy(), slot->order});
@@ -81,7 +101,7 @@ Result<Text> Chooser::SetStrategy(std::optional<Strategy> strategy, const Text& 
                     "this scheduler has no strategy of its own named '" + name.str() + "'",
                     "strategy");
     }
-    strategy_ = strategy.value_or(config_.strategy);
+    if (!TAKT_MUTANT("engine.keep_strategy")) strategy_ = strategy.value_or(config_.strategy);
     strategy_name_ = strategy ? name : config_.strategy_name;
     if (!strategy) return Text();
     return custom ? Text(std::string(kCustomPrefix) + name.str()) : Text(Name(*strategy));

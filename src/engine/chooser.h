@@ -41,20 +41,28 @@ class Chooser {
     // The configuration names another strategy now, and nobody chose one against it.
     void FollowConfig();
     // Forgets what the strategies have learned.
-    void Reset() { balancers_.clear(); }
+    void Reset() {
+        balancers_.clear();
+        ++resets_;
+    }
+
+    // How many workers were looked at for the last choice, an index's aside; for tests.
+    std::size_t shown() const { return choices_.size(); }
 
     Strategy strategy() const { return strategy_; }
     const Text& strategy_name() const { return strategy_name_; }  // Of a Strategy::kCustom.
 
   private:
     Balancer& BalancerFor(const TaskOptions& options);
-    void FindChoices(const Lane& lane, std::size_t count_max);
+    Slot* FindByIndex(const Execution& execution, Crew& crew, Balancer::Needs needs);
+    void FindChoices(const Lane& lane, std::size_t count_max, std::uint64_t wanted);
 
     const EngineConfig& config_;
     Random& random_;
     Strategy strategy_;
     Text strategy_name_;
     std::map<std::pair<Strategy, Text>, std::unique_ptr<Balancer>> balancers_;
+    std::uint64_t resets_ = 0;
     std::vector<Choice> choices_;       // Scratch.
     std::vector<Slot*> choices_slots_;  // Scratch.
 };

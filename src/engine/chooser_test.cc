@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <deque>
+
 namespace takt::internal {
 namespace {
 
@@ -38,6 +40,7 @@ class ChooserTest : public ::testing::Test {
     Chooser chooser{config, random};
     Queue queue;
     Lane lane;
+    std::deque<Slot> many;
     std::array<Slot, 3> slots;
     Crews crews;
     std::uint64_t joined = 0;
@@ -75,6 +78,27 @@ TEST_F(ChooserTest, AStrategyOfAnotherProgramsIsReplacedByOneThatWorks) {
     chooser.Restore("no_such");
 
     EXPECT_EQ(chooser.strategy(), Strategy::kLeastTasks);
+}
+
+// Ten thousand workers have room: no task may cost ten thousand looks.
+TEST_F(ChooserTest, OfVeryManyWorkersFewAreLookedAt) {
+    for (std::uint64_t i = 0; i < 10'000; ++i) {
+        Slot& slot = many.emplace_back();
+        slot.order = 100 + i;
+        slot.row.id = WorkerId(Text("worker-" + std::to_string(i)));
+        slot.can_take = true;
+        crews.Join(slot, slots[0], [](const Lane&) { return true; });
+    }
+    ASSERT_EQ(lane.crew().free(), 10'003u);
+    for (int i = 0; i < int(Strategy::kCustom); ++i) {
+        Choose({.strategy = Strategy(i)});
+        EXPECT_LE(chooser.shown(), 65u) << Name(Strategy(i));
+    }
+    // The model is loaded there, wherever the turn is.
+    const Slot* own = &Choose({.strategy = Strategy::kSticky});
+    for (int i = 0; i < 1'000; ++i) Choose({.strategy = Strategy::kRoundRobin});
+
+    EXPECT_EQ(&Choose({.strategy = Strategy::kSticky}), own);
 }
 
 TEST_F(ChooserTest, AResetForgetsWhoseTurnItIs) {

@@ -75,14 +75,14 @@ TEST_F(CrewTest, TheNextIsTheMostUrgentOfAnOpenQueue) {
     Wait(urgent, 9);
     Live& first = Wait(plain, 5);
     Crew& crew = *a.crews.front();
-    EXPECT_EQ(crew.First(Steady()), &plain);
+    EXPECT_EQ(crew.First(Steady()), &first);
 
     plain.Remove(first);
     EXPECT_EQ(crew.First(Steady()), nullptr);
 
     closed.limits.paused = false;
     closed.Reopen();
-    EXPECT_EQ(crew.First(Steady()), &urgent);
+    EXPECT_EQ(crew.First(Steady())->lane, &urgent);
 }
 
 TEST_F(CrewTest, ThoseWithRoomAreShownFromTheOneWhoseTurnIsNext) {
@@ -96,6 +96,29 @@ TEST_F(CrewTest, ThoseWithRoomAreShownFromTheOneWhoseTurnIsNext) {
 
     EXPECT_THAT(found, ElementsAre(&slots[100], &slots[150], &slots[0]));
     EXPECT_EQ(lane.crew().free(), 4u);
+}
+
+// One more of a thousand alike. What is meant for one of them only is no business of the other.
+TEST_F(CrewTest, AWorkerJoinsTheCrewsOfItsLikeAndLeavesThem) {
+    Slot& a = Worker();
+    Queue& queue = NewQueue();
+    Lane& plain = NewLane(queue, {&a});
+    Lane& aimed = NewLane(queue);
+    aimed.target = "a";
+    crews.Toggle(a, {&aimed});
+    crews.Remove(aimed);
+    crews.Place(aimed, {&a});
+    Slot& b = Worker();
+
+    crews.Join(b, a, [](const Lane& lane) { return lane.target.empty(); });
+
+    EXPECT_THAT(plain.crew().members(), ElementsAre(&a, &b));
+    EXPECT_EQ(plain.crew().free(), 2u);
+    EXPECT_THAT(aimed.crew().members(), ElementsAre(&a));
+    crews.Leave(a);
+    EXPECT_THAT(plain.crew().members(), ElementsAre(&b));
+    EXPECT_THAT(aimed.crew().members(), ElementsAre());
+    EXPECT_TRUE(a.crews.empty());
 }
 
 // Workers come, go and change what they serve, lanes fill and empty; after each step everything is as
@@ -122,6 +145,13 @@ TEST_F(CrewTest, IsWhatAPlainBookSays) {
             }
             ASSERT_EQ(orders, book[i]);
             ASSERT_EQ(crew.free(), free);
+            std::vector<Slot*> with_room;
+            std::vector<Slot*> found;
+            for (Slot* slot : crew.members()) {
+                if (slot->can_take) with_room.push_back(slot);
+            }
+            crew.FindFree(0, SIZE_MAX, found);
+            ASSERT_EQ(found, with_room);
         }
         ASSERT_EQ(seen.size(), kinds.size());
         for (Slot& slot : slots) {
@@ -133,8 +163,9 @@ TEST_F(CrewTest, IsWhatAPlainBookSays) {
             }
             const Lane* first = nullptr;
             for (Crew* crew : slot.crews) {
-                const Lane* lane = crew->First(Steady());
-                if (lane && (!first || lane->urgency() < first->urgency())) first = lane;
+                const Live* live = crew->First(Steady());
+                if (live && (!first || live->lane->urgency() < first->urgency()))
+                    first = live->lane;
             }
             ASSERT_EQ(first, best);
         }
@@ -142,7 +173,11 @@ TEST_F(CrewTest, IsWhatAPlainBookSays) {
     for (int round = 0; round < 400; ++round) {
         Slot& slot = slots[pick(slots.size())];
         Lane& lane = lanes[pick(lanes.size())];
-        switch (random() % 4) {
+        switch (random() % 5) {
+            case 4:
+                crews.Leave(slot);
+                for (auto& orders : book) orders.erase(slot.order);
+                break;
             case 0: {
                 std::vector<Lane*> toggled;
                 const std::size_t of = 1 + pick(3);

@@ -73,6 +73,7 @@ class Draft {
     // Takes back what a handler would be told of a holding whose row this batch brought.
     void RecallLock(const ChangeMark& mark, std::uint64_t token);
     bool InBatch(const ChangeMark& mark) const { return mark.generation == effects_->generation; }
+    std::uint32_t generation() const { return effects_->generation; }
 
     // A row that this batch changes only once; a setting by its key, an empty value deletes it.
     void Append(ExecutionChange change) { Add(std::move(change)); }
@@ -110,6 +111,7 @@ class Draft {
     // if it is on its way.
     bool Withdraw(const Execution& row, const ChangeMark& mark);
 
+    void NoteFailed(FailedAttempt failed) { effects_->failed.push_back(std::move(failed)); }
     void NoteLockWait(Duration waited) { effects_->lock_waits.push_back(waited); }
 
     // How many events were emitted since the batch began: each change of an execution is told.

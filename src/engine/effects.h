@@ -75,6 +75,7 @@ struct LockVerdict {
 struct CloseSession {
     SessionId session = 0;
     Text reason;
+    bool full = false;  // There is no room for it until somebody makes some.
 };
 
 // Tell a worker whether to expect more work.
@@ -92,6 +93,12 @@ struct CapacityNotice {
 // Ask the store for executions that the engine does not hold; the answer comes back as LookupDone.
 struct Lookup {
     std::vector<ExecutionId> ids;
+};
+
+// An attempt that failed and is followed by another, which may be in the same batch.
+struct FailedAttempt {
+    Text type;
+    Duration ran{};
 };
 
 // Gathered over one or more steps and handed on as one batch.
@@ -118,8 +125,9 @@ struct Effects {
     std::vector<CapacityNotice> capacities;
     std::vector<Lookup> lookups;
     std::vector<Event> events;
-    std::vector<Duration> lock_waits;  // How long those stood in line who were given locks.
-    std::vector<LogChunk> logs;        // For who follows an execution's output.
+    std::vector<FailedAttempt> failed;  // Those that are tried again.
+    std::vector<Duration> lock_waits;   // How long those stood in line who were given locks.
+    std::vector<LogChunk> logs;         // For who follows an execution's output.
 
     Change& Rewrite(std::uint32_t index) {
         rewritten.push_back(index);

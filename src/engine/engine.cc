@@ -102,12 +102,14 @@ void Engine::Begin(Serial last_serial, Instant now, Effects& effects) {
     claims_.Begin(clock_.trusted(), now.wall - clock_.trusted(),
                   std::max(TimeOf(last_serial) - now.wall, Duration(0)));
     locks_.Begin(now);
+    AdoptLeftLocks();
     // In serial order, which keeps the age order of their lanes; no worker is connected yet. Those
     // at work first: what is still to start must find their places taken.
     const auto working = [](const Live* live) { return IsWorking(live->row.status); };
     for (Live* live : restored_) {
         if (!live->finished && working(live)) PlaceRestored(*live);
     }
+    BeginLeftovers();
     locks_.EndUnadopted();
     // A run of which too little can be read has ended by now.
     for (Live* live : restored_) {
@@ -162,6 +164,7 @@ void Engine::Step(Input input, Instant now, Effects& effects) {
     std::visit([this](auto& known) { On(Unboxed(known)); }, input);
     RunDue();
     SpellRuns();
+    WriteLeftovers();
     draft_.Close();
     live_.FreeFinished();
 }
@@ -180,6 +183,7 @@ std::optional<Duration> Engine::NextDeadline(Instant now) const {
     if (!due_.empty()) next = std::min(next, std::max(due_.next_at() - now.wall, Duration(0)));
     if (!overdue_.empty()) next = std::min(next, until(overdue_.next_at()));
     if (!leases_.empty()) next = std::min(next, until(leases_.next_at()));
+    if (!leftovers_.due.empty()) next = std::min(next, until(leftovers_.due.next_at()));
     if (!fires_.empty()) next = std::min(next, std::max(fires_.next_at() - now.wall, Duration(0)));
     if (const auto wake = holds_.next_at()) next = std::min(next, until(*wake));
     if (const auto serve = locks_.next_at()) next = std::min(next, until(*serve));
@@ -200,6 +204,9 @@ void Engine::RunDue() {
     }
     while (!draft_.Tired() && !leases_.empty() && leases_.next_at() <= now_.steady) {
         OnLease(*leases_.next());
+    }
+    while (!draft_.Tired() && !leftovers_.due.empty() && leftovers_.due.next_at() <= now_.steady) {
+        OnStopDue(*leftovers_.due.next());
     }
     while (!draft_.Tired() && !fires_.empty() && fires_.next_at() <= now_.wall)
         OnFire(*fires_.next());
@@ -249,6 +256,7 @@ void Engine::EndUnreadable(Execution& row) {
 
 void Engine::Write(Live& live, Place after, bool urgent) {
     if (urgent) draft_.MakeUrgent();
+    awaited_.NoteWritten(live, after);
     draft_.Put(live.mark, live.place, after, live.row);
     live.place = after;
 }

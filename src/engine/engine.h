@@ -25,27 +25,26 @@
 #include <vector>
 
 #include "base/random.h"
+#include "engine/awaited.h"
 #include "engine/chooser.h"
 #include "engine/circles.h"
 #include "engine/claims.h"
 #include "engine/config.h"
 #include "engine/counters.h"
-#include "engine/crew.h"
-#include "engine/draft.h"
 #include "engine/effects.h"
 #include "engine/explain.h"
 #include "engine/holds.h"
 #include "engine/input.h"
-#include "engine/live.h"
+#include "engine/leftover.h"
 #include "engine/live_table.h"
 #include "engine/locks.h"
+#include "engine/offers.h"
 #include "engine/outputs.h"
+#include "engine/question.h"
 #include "engine/quota_meter.h"
 #include "engine/recurring.h"
 #include "engine/retention.h"
 #include "engine/run.h"
-#include "engine/slot.h"
-#include "engine/timer_heap.h"
 #include "engine/trials.h"
 #include "engine/trusted_clock.h"
 #include "engine/views.h"
@@ -99,8 +98,10 @@ class Engine {
     std::vector<WorkerView> Workers() const { return WorkersAfter(Text(), SIZE_MAX); }
     std::vector<HeldView> HandOf(const WorkerId& id) const;
     std::optional<TaskView> FindTask(const TaskId& id) const;
-    // The recurring tasks that may be late: that have runs or should have, each once or twice.
-    void ForEachAwaited(Time now, const std::function<void(const TaskView&)>& visit) const;
+    // The recurring tasks with a fire that was due by `until` and has not begun, each once or twice;
+    // of very many, so many of those that are fired and of those that are not, the latest ones.
+    void ForEachAwaited(Time until, std::size_t count_max,
+                        const std::function<void(const TaskView&)>& visit) const;
     // The tasks that fire next, in that order; at most so many. Costs no more with a million tasks.
     std::vector<TaskRow> NextFires(std::size_t count_max) const;
     // Why an execution has not started or is not finished; nothing if the engine does not hold it.
@@ -118,6 +119,8 @@ class Engine {
     // So much was given out in this term that it must end: another one has fresh numbers.
     bool worn_out() const { return locks_.worn_out(); }
     const ProgressView* FindProgress(const ExecutionId& id) const;  // Null if it told of none.
+    // The attempt of an execution that is over, if something waits for its handler to stop; else null.
+    const AttemptRef* FindStopping(const ExecutionId& execution, const Token& token) const;
     std::size_t live_count() const { return live_.size(); }
     std::size_t limit_count() const { return holds_.limit_count(); }  // That are remembered.
     std::size_t count(Status status) const { return counts_[static_cast<std::size_t>(status)]; }
@@ -130,27 +133,7 @@ class Engine {
     const QuotaMeter& quotas() const { return quotas_; }
 
   private:
-    // An attempt that a worker brings along, and that is not its own any more.
-    struct Claimed {
-        SessionId session = 0;
-        AttemptRef attempt;
-    };
-    // A run needs the result of a child that is finished.
-    struct ResultWanted {
-        ExecutionId run;
-        ChildPlace place;
-    };
-    // A backfill needs to know whether a due time has its execution already.
-    struct DueWanted {
-        ExecutionId run;
-        std::uint32_t step = 0;
-        std::uint32_t index = 0;
-        ExecutionId id;
-    };
-    // A question about an id that the engine does not hold, until the store has been asked.
-    using Question = std::variant<Submit, Cancel, Redrive, Conclude, PutTask, Trigger, Report,
-                                  Claimed, ResultWanted, DueWanted>;
-
+    using Question = EngineQuestion;
     void On(Submit& submit);
     void On(Cancel& cancel);
     void On(Redrive& redrive);
@@ -228,7 +211,7 @@ class Engine {
                      std::optional<Time> ended = {});
     void FinishExecution(Live& live, Status status, OutcomePtr outcome,
                          std::optional<Time> ended = {});
-    void StopAtWorker(Live& live, Reason reason);
+    bool StopAtWorker(Live& live, Reason reason);
     void MoveTo(Live& live, Status to);
     const RetryPolicy& RetryOf(const Task& task) const;
     Duration TimeoutOf(const Task& task) const;
@@ -245,13 +228,32 @@ class Engine {
     std::optional<Duration> WaitOf(const Execution& row) const;
     void MakeReady(Live& live);
     bool MayBegin(Live& live);
+    void GiveInTurn(Live& live);
     void LeaveList(Live& live);
     void Unqueue(Live& live);
     void OnDue(Live& live);
     // engine_reports.cc: what is heard of attempts under way
     void OnOverdue(Live& live);
+    bool IsUnheard(const Slot& slot) const;
     void NoteBegan(Execution& row, Duration ran, Time then) const;
-
+    // engine_leftovers.cc: what executions that are over hold while their handlers stop
+    bool HoldsSomething(const Live& live) const;
+    void AwaitStop(Live& live);
+    StoppingHandler& AddStopping(const AttemptRef& attempt, Slot& slot);
+    void BeginStopTime(StoppingHandler& handler);
+    void HandOver(Live& live, Leftover& leftover);
+    void NoteStopped(StoppingHandler& handler);
+    void ReviewStopping(Slot& slot, const std::vector<AttemptRef>& holding, bool same_process);
+    void LeaveSlot(const Slot& slot);
+    void OnStopDue(StoppingHandler& handler);
+    void EndLeftover(Leftover& leftover);
+    void Write(Leftover& leftover);
+    void WriteLeftovers();
+    void AdoptLeftLocks();
+    void BeginLeftovers();
+    void TakeAgain(Leftover& leftover, StoredLeftover stored);
+    void EndLingering(const AttemptRef& attempt, SessionId session);
+    std::optional<Explanation> ExplainLeftover(const Live& live, const Hold* limit) const;
     // engine_tasks.cc: recurring tasks
     void MakeOrChange(const PutTask& put);
     void EmitChange(const Task& task, std::string_view what);
@@ -262,7 +264,6 @@ class Engine {
     void PauseFor(const ActPtr& by, Recurring& recurring, bool paused);
     void Stamp(Recurring& recurring);
     void ContinueDeleting();
-
     // engine_fires.cc: when they are due, and what becomes of it
     void PlanFrom(Recurring& recurring, Time after);
     void PlanFromNow(Recurring& recurring);
@@ -272,7 +273,6 @@ class Engine {
     void TellUnplanned(Recurring& recurring, const Error& error);
     void MissOverdue(Recurring& recurring);
     void RecordMissed(Recurring& recurring, const DueTimes& due, Reason reason);
-
     // engine_runs.cc: what becomes of a fire
     Execution Fire(Recurring& recurring, const FireRequest& request);
     void Replace(Recurring& recurring, Serial by);
@@ -280,6 +280,7 @@ class Engine {
     void ContinueReplacing();
     bool CancelWaitingRuns(Recurring& recurring);
     Recurring& OwnerOf(const TaskPtr& task);
+    void DropTurns(Recurring& recurring);
     void Link(Live& live, Recurring& recurring);
     void OnRunEnded(Live& live);
 
@@ -309,7 +310,6 @@ class Engine {
     void LinkChild(Run& run, std::uint32_t number, Live& live);
     void FailChild(Live& live, Reason reason, Text why);
     void MakeRefused(Run& run, std::uint32_t number, Reason reason, Text why);
-
     // flow_values.cc: what steps take from each other
     bool GatherValues(Run& run, std::uint32_t number);
     void AskResults(Run& run, std::uint32_t source);
@@ -364,7 +364,7 @@ class Engine {
     void ReconcileHand(Slot& slot, const std::vector<AttemptRef>& holding, bool was_away);
     void CloseSessionOf(Slot& slot, Text why);
     void DoubtHand(Slot& slot, bool loss);
-    void LoseWorker(Slot& slot, Text why);
+    void LoseWorker(Slot& slot, Text why, bool loss = true);
     void DismissWorker(Slot& slot, Text why);
     void ContinueWorker(Slot& slot);
     bool MakeRoomFor(const Slot& newcomer);
@@ -372,12 +372,11 @@ class Engine {
     void RefreshCapacity(Slot& slot);
     void TakeCapacity(Slot& slot, std::uint32_t set);
     void ChangeCapacity(Slot& slot, std::uint32_t said, std::uint32_t set);
-    void FindLanes(Slot& slot, bool leaves = false);
+    void FindLanes(Slot& slot);
     void FeedWorker(Slot& slot);
     Lane& LaneFor(const Task& task);
     void OnLease(Slot& slot);
     Duration ForgottenAfter() const;
-    void EndLingering(const AttemptRef& attempt, SessionId session);
     void ContinueLater(Slot& slot);
 
     // explain.cc, explain_locks.cc
@@ -401,6 +400,7 @@ class Engine {
     LiveTable live_;
     Lanes lanes_;
     Crews crews_;
+    Offers offers_;
     std::map<Text, std::unique_ptr<Slot>, std::less<>> workers_;
     boost::unordered_flat_map<SessionId, Slot*> sessions_;
     std::uint64_t joined_ = 0;
@@ -410,7 +410,7 @@ class Engine {
     TimerHeap<Live, Steady> overdue_;  // Attempts and their timeouts.
     TimerHeap<Slot, Steady> leases_;
     TimerHeap<Recurring, Time> fires_;
-    std::vector<Recurring*> at_work_;  // Those that have runs, deleted ones too.
+    Awaited awaited_;
     TimerHeap<Queue, Steady> queue_paces_;
     std::deque<Slot*> unfinished_;    // Workers with more to be done for them than one step may do.
     std::deque<TaskId> replacing_;    // Tasks whose newest run takes the place of others.
@@ -429,6 +429,7 @@ class Engine {
     std::uint64_t tasks_made_ = 0;
     Holds holds_;
     Locks locks_;
+    Leftovers leftovers_;
     bool kept_doubtful_ = false;  // Something is kept for executions that may not start soon.
     std::map<Text, StoredPace, std::less<>> queue_paces_stored_;  // Until Begin.
     Claims claims_;
@@ -443,7 +444,6 @@ class Engine {
 
     std::array<std::size_t, kStatusCount> counts_{};
     EngineCounters counters_;
-
     Instant now_{};  // Of the step under way, or the last.
 };
 

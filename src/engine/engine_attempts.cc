@@ -32,7 +32,7 @@ Live& Engine::InsertExecution(Execution row, Place place) {
     live.place = place;
     AttachRun(live);
     live.lane = &LaneFor(*live.row.task);
-    ++live.lane->live;
+    lanes_.Use(*live.lane);
     if (IsWaiting(live.row.status)) {
         ++live.lane->queue->waiting;
     } else if (!IsRun(live)) {
@@ -98,11 +98,17 @@ Slot& Engine::TakeFromHand(Live& live) {
 
 // Its worker is gone, or never got it: somebody else has to run it.
 void Engine::RequeueExecution(Live& live, bool loss) {
-    draft_.Withdraw(live.row, live.mark);
+    const bool unsent = draft_.Withdraw(live.row, live.mark);
+    // A service that could not be called has it no more; what kept it from being called is its story.
+    const bool tells = !loss && !unsent && live.slot->row.link == LinkKind::kPush;
+    const Text why = tells ? live.slot->load.trouble : Text();
     const bool spared = live.spared && !TAKT_MUTANT("engine.blame_all");
     TakeFromHand(live);
-    live.row.outcome = RememberAttempt(
-        live.row, {.end = loss ? AttemptEnd::kLost : AttemptEnd::kReturned, .at = now_.wall});
+    live.row.outcome =
+        RememberAttempt(live.row, {.end = loss ? AttemptEnd::kLost : AttemptEnd::kReturned,
+                                   .reason = loss && spared ? kLostBeside : Reason::kNone,
+                                   .message = why.view(),
+                                   .at = now_.wall});
     if (loss) {
         if (!spared && !TAKT_MUTANT("engine.forget_losses")) ++live.row.losses;
         ++counters_.lost;
@@ -144,6 +150,9 @@ void Engine::FailAttempt(Live& live, OutcomePtr outcome, bool retryable,
                                    .message = how ? how->message.view() : std::string_view(),
                                    .at = ended.value_or(now_.wall)});
     ++counters_.retried;
+    if (live.row.started_at != Time{}) {
+        draft_.NoteFailed({live.row.task->type, ended.value_or(now_.wall) - live.row.started_at});
+    }
     Write(live, Place::kLive, true);
     Emit(EventType::kTaskRetrying, live, live.row.outcome ? live.row.outcome->message : Text());
     AwaitTime(live);
@@ -190,14 +199,15 @@ void Engine::FinishExecution(Live& live, Status status, OutcomePtr outcome,
     if (live.recurring) OnRunEnded(live);
     --counts_[static_cast<std::size_t>(status)];
     quotas_.Remove(live.row);
-    --live.lane->live;
+    lanes_.Release(*live.lane);
     live_.Finish(live);
     if (parent) OnChildEnded(*parent, live);
 }
 
-// Tells the worker to stop an attempt that is settled without it. Until it has, it takes up room.
-void Engine::StopAtWorker(Live& live, Reason reason) {
-    if (draft_.Withdraw(live.row, live.mark)) return;
+// Tells the worker to stop an attempt that is settled without it. Until it has, it takes up room. False
+// if it was not sent, and so nobody has it.
+bool Engine::StopAtWorker(Live& live, Reason reason) {
+    if (draft_.Withdraw(live.row, live.mark)) return false;
     Slot& slot = *live.slot;
     const AttemptRef attempt{live.row.id, live.row.attempt, live.row.token};
     if (slot.session != 0 && !TAKT_MUTANT("engine.silent_stops"))
@@ -207,6 +217,7 @@ void Engine::StopAtWorker(Live& live, Reason reason) {
     if (slot.row.link == LinkKind::kStream) {
         slot.lingering.push_back(attempt);
     }
+    return true;
 }
 
 void Engine::MoveTo(Live& live, Status to) {

@@ -32,7 +32,7 @@ void Engine::PlanFrom(Recurring& recurring, Time after) {
         return Arm(recurring);
     }
     recurring.replan_after = {};
-    recurring.told = false;
+    awaited_.NotePlanned(recurring);
     std::optional<Time> next;
     if (plan->after_end()) {
         // The first run is at once, or at its start; each later one waits for the end of the last.
@@ -85,7 +85,7 @@ void Engine::PlanAgain() {
 
 // Written to the log rather than sent as an event: nothing became of an execution yet.
 void Engine::TellUnplanned(Recurring& recurring, const Error& error) {
-    if (std::exchange(recurring.told, true)) return;
+    if (!awaited_.NoteUnplanned(recurring)) return;
     Log(LogLevel::kError, "engine",
         "a task's due times cannot be found; it does not fire until they can, and then by its "
         "misfire policy",
@@ -123,7 +123,7 @@ void Engine::OnFire(Recurring& recurring) {
         if (state.next_at != due) return Write(recurring);
         return draft_.Spend(kPlanBytes);
     }
-    recurring.told = false;
+    awaited_.NotePlanned(recurring);
     // All that is overdue is one, however many fires of a backfill or of another clock lie in between.
     const bool more_behind =
         AnyDueBehind(*plan, state, open->last, now_.wall, config_.misfire_tolerance);

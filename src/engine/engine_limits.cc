@@ -63,24 +63,23 @@ void Engine::StartInTurn(Hold& turns) {
 // Gives the most urgent of those who wait under an open limit to workers that have room.
 void Engine::StartUnderLimit(Hold& limit) {
     while (limit.open) {
-        Line* best = nullptr;
-        for (auto& [place, line] : limit.lines) {
-            Lane& lane = *line->lane;
-            const bool room = lane.crew().free() > 0 && lane.queue->Open(now_.steady);
-            if (!lane.runs && !room) continue;
-            if (!best || line->urgency() < best->urgency()) best = line.get();
+        const Sheaf* best = nullptr;
+        for (const Sheaf* sheaf : limit.sheaves) {
+            const Bay& bay = *sheaf->bay;
+            const bool room = bay.crew->free() > 0 && bay.queue->Open(now_.steady);
+            if (!sheaf->runs && !room) continue;
+            if (!best || sheaf->lines.next_at() < best->lines.next_at()) best = sheaf;
         }
         if (!best) return;
         if (draft_.Tired()) return holds_.WakeSoon(limit);
-        Lane& lane = *best->lane;
-        Live& next = *best->waiting.front();
-        if (lane.runs) {
+        Live& next = *best->lines.next()->waiting.front();
+        if (best->runs) {
             if (!EndIfExpired(next) && HasLocks(next)) BeginRun(next);
-        } else if (lane.front() != &next) {
-            // An earlier step stopped short: others of the lane come first.
-            StartFromQueue(*lane.queue);
+        } else if (best->bay->front() != &next) {
+            // An earlier step stopped short: others that the same workers serve come first.
+            StartFromQueue(*best->bay->queue);
         } else if (!EndIfExpired(next) && MayBegin(next)) {
-            GiveTo(next, chooser_.Choose(next.row, lane));
+            GiveInTurn(next);
         }
     }
 }
@@ -92,17 +91,16 @@ void Engine::StartFromQueue(Queue& queue) {
     queue_paces_.Remove(queue);
     queue.Reopen();
     while (queue.Open(now_.steady)) {
-        Lane* best = nullptr;
+        const Bay* best = nullptr;
         for (const Bay* bay : queue.bays) {
-            if (bay->ready.empty() || bay->crew->free() == 0) continue;
-            Lane* first = bay->ready.next();
-            if (!best || first->urgency() < best->urgency()) best = first;
+            if (bay->empty() || bay->crew->free() == 0) continue;
+            if (!best || bay->urgency() < best->urgency()) best = bay;
         }
         if (!best) return;
         if (draft_.Tired()) return queue_paces_.Set(queue, now_.steady, queue.number);
         Live& next = *best->front();
         if (EndIfExpired(next) || !MayBegin(next)) continue;
-        GiveTo(next, chooser_.Choose(next.row, *best));
+        GiveInTurn(next);
     }
     if (queue.pace.limited() && !queue.pace.Ready(now_.steady)) {
         queue_paces_.Set(queue, queue.pace.ReadyAt(), queue.number);

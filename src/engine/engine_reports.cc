@@ -31,10 +31,8 @@ void Engine::OnOverdue(Live& live) {
     // Its worker is away, or cut off: it may come back with a result that it had in time; if not, it is
     // lost with its lease. A service says nothing by itself.
     const Slot& slot = *live.slot;
-    const bool unheard = slot.session == 0 || leases_.TimeOf(slot) - config_.worker_lease <
-                                                  now_.steady - config_.timeout_grace;
-    const bool away =
-        slot.row.link == LinkKind::kStream && unheard && !TAKT_MUTANT("engine.time_out_absent");
+    const bool away = slot.row.link == LinkKind::kStream && IsUnheard(slot) &&
+                      !TAKT_MUTANT("engine.time_out_absent");
     // This process slept, or was kept busy: the answer may lie unread in a socket.
     const bool late = now_.steady - overdue_.TimeOf(live) > kLookAgain;
     if ((live.row.status == Status::kScheduled && unsent) || away || late) {
@@ -47,6 +45,11 @@ void Engine::OnOverdue(Live& live) {
                                                   FormatDuration(TimeoutOf(*live.row.task))),
                 true);
     FeedWorker(free);
+}
+
+bool Engine::IsUnheard(const Slot& slot) const {
+    return slot.session == 0 ||
+           leases_.TimeOf(slot) - config_.worker_lease < now_.steady - config_.timeout_grace;
 }
 
 // An earlier leader may have known when the attempt began, and died before it wrote it down. The
@@ -62,6 +65,11 @@ void Engine::NoteReleased(const Effects& effects, Instant now) {
     released_generation_ = std::max(released_generation_, effects.generation);
     // Within the grace it makes no difference.
     if (now.steady - effects.begun_at < std::min(kReleasedLate, config_.timeout_grace)) return;
+    for (const StopAttempt& stop : effects.stops) {
+        StoppingHandler* handler = leftovers_.Find(stop.attempt);
+        if (!handler || handler->over) continue;
+        leftovers_.due.Set(*handler, now.steady + config_.timeout_grace, handler->order);
+    }
     for (const Assign& assign : effects.assigns) {
         Live* live = FindLive(assign.execution.id);
         const bool waits = live && live->row.status == Status::kScheduled &&

@@ -37,8 +37,9 @@ Execution Engine::Fire(Recurring& recurring, const FireRequest& request) {
     }
     const bool busy = !request.force && !recurring.runs.empty();
     // All but those that have a turn or need none; also those whose jitter is not over yet.
-    const std::size_t ahead =
-        recurring.turns ? std::size_t{recurring.turns->taken} + recurring.forced : 0;
+    const std::size_t ahead = recurring.turns ? std::size_t{recurring.turns->taken} -
+                                                    recurring.stopping + recurring.forced
+                                              : 0;
     const bool backlog_full = options.mode == Mode::kSequential &&
                               recurring.runs.size() >= ahead + options.backlog_max &&
                               !TAKT_MUTANT("engine.endless_backlog");
@@ -144,20 +145,21 @@ Recurring& Engine::OwnerOf(const TaskPtr& task) {
     return *deleted;
 }
 
+// Nobody may need them any more, nor the task if it is deleted.
+void Engine::DropTurns(Recurring& recurring) {
+    if (!recurring.runs.empty() || recurring.stopping > 0) return;
+    holds_.Forget(*recurring.turns);
+    recurring.turns.reset();
+    if (recurring.deleted) deleted_.erase(Text(recurring.row.task->id.text()));
+}
+
 void Engine::Link(Live& live, Recurring& recurring) {
     live.recurring = &recurring;
     live.run = static_cast<std::uint32_t>(recurring.runs.size());
-    if (recurring.runs.empty()) {
-        recurring.at_work = static_cast<std::uint32_t>(at_work_.size());
-        at_work_.push_back(&recurring);
-    }
     recurring.runs.push_back(&live);
     recurring.forced += live.forced ? 1 : 0;
-    if (!recurring.turns) {
-        recurring.turns = std::make_unique<Hold>();
-        recurring.turns->order = recurring.order;
-        recurring.turns->permits_max = recurring.TurnsAtOnce();
-    }
+    recurring.EnsureTurns();
+    awaited_.Add(live);
     // A stored row brings a copy of its task; usually it is the one everybody shares. A task that
     // was deleted and made again has the same versions, but was made at another time.
     const Task& own = *live.row.task;
@@ -179,15 +181,9 @@ void Engine::OnRunEnded(Live& live) {
     recurring.forced -= live.forced ? 1 : 0;
     if (live.has_turn) holds_.ReturnTurn(*recurring.turns);
     if (!recurring.runs.empty()) return;
-    at_work_.back()->at_work = recurring.at_work;
-    at_work_[recurring.at_work] = at_work_.back();
-    at_work_.pop_back();
-    holds_.Forget(*recurring.turns);
-    recurring.turns.reset();
-    if (recurring.deleted) {
-        deleted_.erase(Text(recurring.row.task->id.text()));
-        return;
-    }
+    const bool deleted = recurring.deleted;
+    DropTurns(recurring);
+    if (deleted) return;
     const auto& recurrence = recurring.row.task->opt().recurrence;
     if (recurrence->every_after_end > Duration(0) && recurring.row.state.next_at == Time{} &&
         !TAKT_MUTANT("engine.delay_never_ends")) {

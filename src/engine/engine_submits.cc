@@ -53,7 +53,9 @@ void Engine::On(Conclude& conclude) {
                                      std::string(Name(live->row.status)) + " and cannot become " +
                                      std::string(Name(conclude.status))));
     }
-    EndNow(*live, conclude.status, std::move(conclude.outcome), conclude.by);
+    if (!TAKT_MUTANT("engine.empty_concludes")) {
+        EndNow(*live, conclude.status, std::move(conclude.outcome), conclude.by);
+    }
     draft_.Reply(conclude.request, Answer{.execution = live->row});
 }
 
@@ -75,7 +77,7 @@ void Engine::EndNow(Live& live, Status status, OutcomePtr outcome, const ActPtr&
         Unqueue(live);
         return FinishExecution(live, status, std::move(outcome));
     }
-    StopAtWorker(live, Reason::kCancelled);
+    if (StopAtWorker(live, Reason::kCancelled)) AwaitStop(live);
     Slot& slot = TakeFromHand(live);
     FinishExecution(live, status, std::move(outcome));
     FeedWorker(slot);

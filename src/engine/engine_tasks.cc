@@ -171,10 +171,12 @@ void Engine::On(DeleteTask& remove) {
     }
     draft_.Reply(remove.request, Answer{.task = recurring.row});
     fires_.Remove(recurring);
+    awaited_.NotePlanned(recurring);
     draft_.MakeUrgent();
     draft_.Put(recurring.mark, TaskDelete{remove.task});
     recurring.deleted = true;
-    if (!recurring.runs.empty()) deleted_[found->first] = std::move(found->second);
+    const bool used = !recurring.runs.empty() || recurring.stopping > 0;
+    if (used) deleted_[found->first] = std::move(found->second);
     tasks_.erase(found);
     draft_.Emit(Event{.type = EventType::kTaskDeleted, .task = remove.task});
 }

@@ -19,14 +19,19 @@ QueueView ViewOf(const Queue& queue) {
                    .waiting = queue.waiting,
                    .working = queue.working,
                    .finished = queue.finished};
-    for (const Lane* lane : queue.lanes) {
-        for (std::size_t priority = 0; priority < lane->waiting.size(); ++priority) {
-            const Live* first = lane->FirstOf(priority);
-            if (!first) continue;
-            // Of each line under a limit that is open one may start.
-            view.ready[priority] += lane->waiting[priority].size() + lane->lines[priority].size();
-            const Time since = first->row.ready_at;
+    for (const auto& [number, lane] : queue.lanes) {
+        const auto add = [&](const LiveList& list, std::size_t priority, std::size_t count) {
+            if (list.empty()) return;
+            view.ready[priority] += count;
+            const Time since = list.front()->row.ready_at;
             if (view.oldest_ready == Time{} || since < view.oldest_ready) view.oldest_ready = since;
+        };
+        for (std::size_t priority = 0; priority < lane->waiting.size(); ++priority) {
+            add(lane->waiting[priority], priority, lane->waiting[priority].size());
+        }
+        // Of each line under a limit that is open one may start.
+        for (const Line* line : lane->lines) {
+            if (line->standing()) add(line->waiting, line->priority, 1);
         }
     }
     return view;
@@ -90,12 +95,11 @@ std::optional<TaskView> Engine::FindTask(const TaskId& id) const {
     return ViewOf(*found->second);
 }
 
-void Engine::ForEachAwaited(Time now, const std::function<void(const TaskView&)>& visit) const {
-    for (const Recurring* recurring : at_work_) {
-        if (!recurring->deleted) visit(ViewOf(*recurring));
-    }
-    // One whose due times cannot be found is tried again later than it was due.
-    fires_.ForEachUntil(now + kPlanRetry, [&](const Recurring& due) { visit(ViewOf(due)); });
+void Engine::ForEachAwaited(Time until, std::size_t count_max,
+                            const std::function<void(const TaskView&)>& visit) const {
+    for (const Recurring* due : fires_.FirstUntil(until, count_max)) visit(ViewOf(*due));
+    // Tasks whose due times cannot be found are tried again later than they were due.
+    awaited_.ForEach(until, count_max, [&](const Recurring& late) { visit(ViewOf(late)); });
 }
 
 std::vector<TaskRow> Engine::NextFires(std::size_t count_max) const {

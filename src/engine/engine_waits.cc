@@ -12,6 +12,17 @@ namespace {
 // Writes nothing, but of very many a step may not put off all.
 constexpr std::size_t kPutOffBytes = 64;
 
+// Whether the worker, which has room, could take something else that comes first: it has ended
+// something, or has come, and what waited for it in other lanes is still to be given to it.
+bool HasMoreUrgent(const Slot& slot, const Live& live, Steady now) {
+    const Urgency own = UrgencyOf(live.row, live.lane->ageing);
+    return std::ranges::any_of(slot.crews, [&](Crew* crew) {
+        const Live* first = crew->First(now);
+        return first && UrgencyOf(first->row, first->lane->ageing) < own &&
+               !TAKT_MUTANT("engine.order_within_lanes");
+    });
+}
+
 }  // namespace
 
 // Puts a restored execution where it belongs.
@@ -118,9 +129,11 @@ void Engine::MakeReady(Live& live) {
     const bool queue_open = lane.queue->Open(now_.steady);
     const bool open = queue_open && (!limit || holds_.IsOpen(*limit));
     // A lane whose workers have room is empty, unless its queue was closed or a step stopped short.
-    if (lane.crew().free() > 0 && lane.empty() && open && !draft_.Tired()) {
+    const bool first = lane.priorities == 0 && lane.bay->limited.empty();
+    if (lane.crew().free() > 0 && first && open && !draft_.Tired()) {
         if (!MayBegin(live)) return;
-        return GiveTo(live, chooser_.Choose(live.row, lane));
+        Slot& slot = chooser_.Choose(live.row, lane);
+        if (!HasMoreUrgent(slot, live, now_.steady)) return GiveTo(live, slot);
     }
     const bool back = locks_.Keeps(live);
     limit ? holds_.Add(live, *limit, back) : lane.Add(live, back);
@@ -129,6 +142,16 @@ void Engine::MakeReady(Live& live) {
         return queue_paces_.Set(*lane.queue, now_.steady, lane.queue->number);
     }
     if (!queue_open && lane.queue->pace.limited()) StartFromQueue(*lane.queue);
+}
+
+// Gives an execution to a worker with room; one for which something else comes first is given that
+// instead, and this one waits. REQUIRES: it may begin.
+void Engine::GiveInTurn(Live& live) {
+    Slot& slot = chooser_.Choose(live.row, *live.lane);
+    if (!HasMoreUrgent(slot, live, now_.steady)) return GiveTo(live, slot);
+    // With its locks it has left its lane.
+    if (live.waits == Waits::kNothing) MakeReady(live);
+    FeedWorker(slot);
 }
 
 // Whether an execution that a worker would take can be given to it. Else it has left its lane: to wait

@@ -15,6 +15,10 @@ constexpr Duration kForgottenMin{1'000};
 // A lease that is looked at later than this was not looked at in time, and says nothing yet.
 constexpr Duration kTickLate{1'000};
 
+CloseSession NoRoom(SessionId session, const std::string& why) {
+    return {.session = session, .reason = Text(why), .full = true};
+}
+
 }  // namespace
 
 Slot* Engine::SlotOf(SessionId session) const {
@@ -40,14 +44,13 @@ void Engine::On(Attach& attach) {
     }
     if (const auto admitted = quotas_.AdmitWorker(sessions_.size());
         !admitted && slot.session == 0) {
-        draft_.Send(CloseSession{attach.session, Text(admitted.error().detail)});
+        draft_.Send(NoRoom(attach.session, admitted.error().detail));
         if (is_new) workers_.erase(entry);
         return;
     }
     if (is_new && !MakeRoomFor(slot)) {
-        draft_.Send(
-            CloseSession{attach.session, Text("there are " + std::to_string(config_.workers_max) +
-                                              " workers already (scheduler.workers_max)")});
+        draft_.Send(NoRoom(attach.session, "there are " + std::to_string(config_.workers_max) +
+                                               " workers already (scheduler.workers_max)"));
         workers_.erase(entry);
         return;
     }
@@ -64,8 +67,9 @@ void Engine::On(Attach& attach) {
     slot.row.seen_at = now_.wall;
     // An operator's word on it holds until the operator says otherwise; a drain ends with the
     // process that was drained.
-    const bool set_aside = before.status == WorkerStatus::kMaintenance ||
-                           (before.status == WorkerStatus::kDraining && same_process);
+    const bool maintained =
+        before.status == WorkerStatus::kMaintenance && !TAKT_MUTANT("engine.forget_maintenance");
+    const bool set_aside = maintained || (before.status == WorkerStatus::kDraining && same_process);
     slot.row.status = set_aside ? before.status : WorkerStatus::kOnline;
     slot.row.status_reason = set_aside ? before.status_reason : Text();
     slot.session = attach.session;
@@ -74,9 +78,10 @@ void Engine::On(Attach& attach) {
     sessions_[attach.session] = &slot;
     leases_.Set(slot, now_.steady + config_.worker_lease, slot.order);
     // After a takeover all workers come at once, as they were.
-    if (is_new || !SameOffer(before, slot.row)) FindLanes(slot);
+    if (!slot.offer || !SameOffer(before, slot.row)) FindLanes(slot);
     DoubtHand(slot, !same_process);
     ReconcileHand(slot, attach.holding, was_away);
+    ReviewStopping(slot, attach.holding, same_process);
     draft_.PutWorker(slot.mark, slot.row);
     if (is_new) {
         Emit(EventType::kWorkerJoined, slot);
@@ -129,6 +134,7 @@ void Engine::ReconcileHand(Slot& slot, const std::vector<AttemptRef>& holding, b
             }
         } else {
             slot.lingering.push_back(attempt);
+            if (FindStopping(attempt.execution, attempt.token)) continue;
             Claimed claimed{slot.session, attempt};
             On(claimed);
         }
@@ -155,7 +161,7 @@ void Engine::ContinueWorker(Slot& slot) {
 }
 
 void Engine::ContinueLater(Slot& slot) {
-    if (slot.unfinished) return;
+    if (slot.unfinished || TAKT_MUTANT("engine.forget_unfinished")) return;
     slot.unfinished = true;
     unfinished_.push_back(&slot);
 }
@@ -166,14 +172,17 @@ void Engine::FeedWorker(Slot& slot) {
     ServeLocks();
     if (!FeedPinned(slot)) return;
     while (slot.can_take) {
-        const Lane* best = nullptr;
+        Live* best = nullptr;
         for (Crew* crew : slot.crews) {
-            const Lane* first = crew->First(now_.steady);
-            if (first && (!best || first->urgency() < best->urgency())) best = first;
+            Live* first = crew->First(now_.steady);
+            const auto urgency = [&](const Live* live) {
+                return UrgencyOf(live->row, config_.ageing);
+            };
+            if (first && (!best || urgency(first) < urgency(best))) best = first;
         }
         if (!best) return;
         if (draft_.Tired()) return ContinueLater(slot);
-        Live& next = *best->front();
+        Live& next = *best;
         if (EndIfExpired(next) || !MayBegin(next)) continue;
         GiveTo(next, slot);
     }
@@ -184,23 +193,28 @@ Lane& Engine::LaneFor(const Task& task) {
     bool made = false;
     Lane& lane = lanes_.For(task, made);
     if (made) {
-        std::vector<Slot*> members;
-        for (auto& [id, slot] : workers_) {
-            if (Serves(slot->row, lane)) members.push_back(slot.get());
-        }
-        std::ranges::sort(members, {}, &Slot::order);
-        crews_.Place(lane, members);
+        const Offers::Found found = offers_.WhoServes(lane);
+        if (!crews_.PlaceByMark(lane, found.mark)) crews_.Place(lane, found.Members());
     }
     return lane;
 }
 
-// The worker came, or came back as another; or it is forgotten, and serves none.
-void Engine::FindLanes(Slot& slot, bool leaves) {
+// The worker came, or came back as another.
+void Engine::FindLanes(Slot& slot) {
+    const bool is_new = !slot.offer;
+    offers_.Remove(slot);
+    offers_.Add(slot);
+    const Slot* like = offers_.Like(slot);
     std::vector<Lane*> changed;
-    lanes_.ForEach([&](Lane& lane) {
-        const bool serves = !leaves && Serves(slot.row, lane);
-        if (serves != lane.crew().Has(slot)) changed.push_back(&lane);
-    });
+    const auto judge = [&](Lane& lane) {
+        if (Serves(slot.row, lane) != lane.crew().Has(slot)) changed.push_back(&lane);
+    };
+    if (is_new && like) {
+        crews_.Join(slot, *like, [&](const Lane& lane) { return Serves(slot.row, lane); });
+        for (Lane* lane : lanes_.AimedAt(slot.row.id.text())) judge(*lane);
+    } else {
+        lanes_.ForEach(judge);
+    }
     crews_.Toggle(slot, std::move(changed));
 }
 
@@ -240,7 +254,14 @@ void Engine::On(Detach& detach) {
 }
 
 void Engine::On(Goodbye& goodbye) {
-    if (Slot* slot = SlotOf(goodbye.session)) DismissWorker(*slot, "it said goodbye");
+    Slot* slot = SlotOf(goodbye.session);
+    if (!slot) return;
+    // One that an operator has set aside stays so, whatever process comes next under its id.
+    if (slot->row.status == WorkerStatus::kMaintenance &&
+        !TAKT_MUTANT("engine.leave_maintenance")) {
+        return LoseWorker(*slot, "it said goodbye", false);
+    }
+    DismissWorker(*slot, "it said goodbye");
 }
 
 AuditTarget TargetOf(const Worker& row) {
@@ -308,8 +329,8 @@ void Engine::CloseSessionOf(Slot& slot, Text why) {
     slot.session = 0;
 }
 
-// The worker is taken for dead: what it had in hand is given to others.
-void Engine::LoseWorker(Slot& slot, Text why) {
+// The worker is taken for dead: what it had in hand is given to others. `loss`: and has died with it.
+void Engine::LoseWorker(Slot& slot, Text why, bool loss) {
     CloseSessionOf(slot, why);
     if (slot.row.status != WorkerStatus::kMaintenance) {
         slot.row.status = WorkerStatus::kOffline;
@@ -319,7 +340,8 @@ void Engine::LoseWorker(Slot& slot, Text why) {
     Emit(EventType::kWorkerOffline, slot, std::move(why));
     leases_.Set(slot, now_.steady + ForgottenAfter(), slot.order);
     slot.gone = true;
-    DoubtHand(slot, true);
+    DoubtHand(slot, loss);
+    ReviewStopping(slot, {}, false);
     RefreshCapacity(slot);
     ContinueWorker(slot);
 }
@@ -331,6 +353,7 @@ void Engine::DismissWorker(Slot& slot, Text why) {
     slot.leaving = slot.gone = true;
     Emit(EventType::kWorkerLeft, slot, std::move(why));
     DoubtHand(slot, false);
+    ReviewStopping(slot, {}, false);
     RefreshCapacity(slot);
     ContinueWorker(slot);
 }
@@ -351,6 +374,7 @@ void Engine::OnLease(Slot& slot) {
     }
     if (slot.session == 0 && slot.row.status == WorkerStatus::kMaintenance && slot.hand.empty()) {
         // An operator set it aside; it stays known until an operator removes it.
+        ReviewStopping(slot, {}, false);
         return leases_.Set(slot, now_.steady + ForgottenAfter(), slot.order);
     }
     LoseWorker(slot, "not heard of for longer than its lease");
@@ -358,24 +382,13 @@ void Engine::OnLease(Slot& slot) {
 
 void Engine::ForgetWorker(Slot& slot) {
     TAKT_CHECK(slot.hand.empty() && slot.pinned.empty() && slot.session == 0);
-    FindLanes(slot, true);
+    crews_.Leave(slot);
+    offers_.Remove(slot);
+    LeaveSlot(slot);
     leases_.Remove(slot);
     std::erase(unfinished_, &slot);
     draft_.DeleteWorker(slot.mark, slot.row.id);
     workers_.erase(Text(slot.row.id.text()));
-}
-
-// The worker is done with an attempt that was settled without it.
-void Engine::EndLingering(const AttemptRef& attempt, SessionId session) {
-    Slot* slot = SlotOf(session);
-    if (!slot) return;
-    // By its token, too: a store that lost an attempt in a failover has its number given once more.
-    std::erase_if(slot->lingering, [&](const AttemptRef& lingering) {
-        if (!TAKT_MUTANT("engine.end_by_number")) return lingering == attempt;
-        return lingering.execution == attempt.execution && lingering.attempt == attempt.attempt;
-    });
-    RefreshCapacity(*slot);
-    FeedWorker(*slot);
 }
 
 }  // namespace takt::internal

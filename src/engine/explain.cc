@@ -144,6 +144,8 @@ std::optional<Explanation> Engine::Explain(const ExecutionId& id, Instant now) c
         return why ? ExplainStuck(first->row.id.text(), *why) : ExplainRun(*live->flow);
     }
     if (live->waits == Waits::kPinned) return ExplainPinned(live->row);
+    const Hold* limit = holds_.FindLimit(*live->row.task);
+    if (auto explained = ExplainLeftover(*live, limit)) return explained;
     if (auto explained = ExplainLocks(*live)) return explained;
     // The time that is written may be that of a clock that was wrong.
     std::optional<Time> ready_at;
@@ -153,7 +155,6 @@ std::optional<Explanation> Engine::Explain(const ExecutionId& id, Instant now) c
         return ExplainTrial(live->row, *ready_at);
     }
     if (auto explained = ExplainStatus(live->row, ready_at)) return explained;
-    const Hold* limit = holds_.FindLimit(*live->row.task);
     if (live->waits == Waits::kTurn || (live->waits == Waits::kLimit && limit && !limit->open)) {
         return ExplainHeld(*live, limit, PermitHolder(*live->row.task));
     }

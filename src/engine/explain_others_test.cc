@@ -63,11 +63,28 @@ TEST_F(ExplainOthersTest, AWorkerThatStopsIsNotBusy) {
 
 TEST_F(ExplainOthersTest, AnOpenCircuitSaysWhenItIsTried) {
     At(0s, Join({.id = "billing-1", .capacity = 10, .link = LinkKind::kPush}));
-    Load(1s, "billing-1", {.draining = true, .tried_at = kBegin + 11s});
+    Load(1s, "billing-1",
+         {.draining = true, .tried_at = kBegin + 11s, .trouble = "connection refused"});
     At(2s, Once({.id = "y"}));
     EXPECT_EQ(Execution("y").code, "circuit_open");
     EXPECT_THAT(Execution("y").sentence, HasSubstr("2026-01-01T00:00:11.000Z"));
+    EXPECT_THAT(Execution("y").sentence, HasSubstr("keep failing (connection refused)"));
     EXPECT_EQ(WorkerNamed("billing-1").code, "worker_circuit_open");
+    EXPECT_THAT(WorkerNamed("billing-1").sentence, HasSubstr("connection refused"));
+}
+
+// An order that could not be sent comes back; the next one to have it may be another one.
+TEST_F(ExplainOthersTest, WhatCouldNotBeSentSaysWhyInItsHistory) {
+    Attach service = Join({.id = "billing-1", .capacity = 10, .link = LinkKind::kPush});
+    At(0s, service);
+    At(0s, Once({.id = "y"}));
+    Attach again = Join({.id = "billing-1", .capacity = 10, .link = LinkKind::kPush});
+    again.load = {.draining = true, .tried_at = kBegin + 11s, .trouble = "connection refused"};
+    At(1s, again);
+    const auto& past = Row("y").outcome->past;
+    ASSERT_EQ(past.size(), 1u);
+    EXPECT_EQ(past[0].end, AttemptEnd::kReturned);
+    EXPECT_EQ(past[0].message, "connection refused");
 }
 
 TEST_F(ExplainOthersTest, OneIsNotMany) {

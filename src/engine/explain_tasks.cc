@@ -123,7 +123,7 @@ std::optional<Explanation> Engine::ExplainQueue(const Text& name) const {
     // Lanes in which something is ready: those without workers first, they need a person.
     std::vector<const Lane*> unserved;
     const Lane* served = nullptr;
-    for (const Lane* lane : queue.lanes) {
+    for (const auto& [number, lane] : queue.lanes) {
         if (lane->empty()) continue;
         if (lane->crew().members().empty()) {
             unserved.push_back(lane);

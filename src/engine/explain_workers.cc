@@ -12,6 +12,10 @@ bool Lists(const std::vector<Text>& names, const Text& name) {
     return names.empty() || std::ranges::binary_search(names, name);
 }
 
+std::string InBrackets(const std::string& why) {
+    return why.empty() ? "" : " (" + why + ")";
+}
+
 // "disk=ssd, region=eu"
 std::string Listed(const Pairs& pairs) {
     std::string text;
@@ -172,10 +176,11 @@ Explanation ExplainPool(const Lane& lane) {
     }
     if (broken) {
         const std::string at = FormatTime(broken->load.tried_at);
+        const std::string why = broken->load.trouble.str();
         return Explanation{"circuit_open",
-                           "calls to executor " + Quoted(broken->row.id.text()) +
-                               " keep failing; it is tried again at " + at,
-                           {{"worker", broken->row.id.text().str()}, {"at", at}}};
+                           "calls to executor " + Quoted(broken->row.id.text()) + " keep failing" +
+                               InBrackets(why) + "; it is tried again at " + at,
+                           {{"worker", broken->row.id.text().str()}, {"at", at}, {"why", why}}};
     }
     if (stopping > 0) {
         return Explanation{"worker_stopping",
@@ -232,9 +237,11 @@ std::optional<Explanation> Engine::ExplainWorker(const WorkerId& id) const {
     }
     if (slot.load.tried_at != Time{}) {
         const std::string at = FormatTime(slot.load.tried_at);
-        return Explanation{"worker_circuit_open",
-                           "calls to it keep failing; it is tried again at " + at,
-                           {{"at", at}}};
+        const std::string why = slot.load.trouble.str();
+        return Explanation{
+            "worker_circuit_open",
+            "calls to it keep failing" + InBrackets(why) + "; it is tried again at " + at,
+            {{"at", at}, {"why", why}}};
     }
     if (slot.load.draining) {
         return Explanation{"worker_leaving",

@@ -150,6 +150,7 @@ TEST_F(FlowCircleTest, ARunOfWhichAnotherStepIsAtWorkIsCaughtToo) {
     At(3s, Success(First("one")));
     EXPECT_THAT(MessageOf(Second("one")), HasSubstr("it can never start"));
     EXPECT_EQ(StatusOf("one"), Status::kFailed);
+    At(4s, Success(Child(2, 0, 0, "one")));
     EXPECT_EQ(StatusOf(Second("two")), Status::kScheduled);
 }
 

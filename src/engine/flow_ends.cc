@@ -208,6 +208,7 @@ void Engine::CloseRun(Live& live) {
     }
     overdue_.Remove(live);
     live.row.progress = Text(EncodeProgress(run.progress));
+    if (run.leftover) HandOver(live, *run.leftover);
     holds_.ReturnPermit(live);
     locks_.EndAttempt(live);
     if (run.recorded) {

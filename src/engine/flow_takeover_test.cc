@@ -194,6 +194,8 @@ TEST_F(FlowTakeoverTest, ANewRunTakesThePlaceOfTheOneBefore) {
     Until(21s);
     EXPECT_EQ(StatusOf(RunOf("report", 0)), Status::kCancelled);
     EXPECT_THAT(MessageOf(RunOf("report", 0)), HasSubstr("replaced"));
+    EXPECT_EQ(CodeOf(RunOf("report", 1)), "handler_stops");
+    for (const StopAttempt& stop : stops) At(22s, ReportOf(stop.attempt, "w", false));
     EXPECT_EQ(StatusOf(RunOf("report", 1)), Status::kRunning);
     EXPECT_EQ(LiveChildren(RunOf("report", 0)), 0);
 }

@@ -5,6 +5,7 @@
 
 #include "base/check.h"
 #include "base/failpoint.h"
+#include "engine/crew.h"
 #include "engine/run.h"
 
 namespace takt::internal {
@@ -148,12 +149,17 @@ void Holds::Add(Live& live, Hold& limit, bool back) {
     if (!line) {
         line = std::make_unique<Line>();
         line->lane = live.lane;
+        line->limit = &limit;
         line->priority = priority;
+        PutIn(live.lane->lines, *line);
     }
     back ? line->waiting.PutBack(live) : line->waiting.PushBack(live);
-    const bool first = line->waiting.front() == &live;
     live.waits = Waits::kLimit;
-    if (first && limit.open) line->lane->Show(*line);
+    if (!line->sheaf) {
+        live.lane->bay->Add(*line);
+    } else if (line->waiting.front() == &live) {
+        line->Rank();
+    }
     if (!limit.open) SetWake(limit);
 }
 
@@ -165,11 +171,12 @@ void Holds::Remove(Live& live) {
     line.waiting.Remove(live);
     live.waits = Waits::kNothing;
     if (line.waiting.empty()) {
-        line.lane->Hide(line);
+        line.lane->bay->Remove(line);
+        TakeOut(line.lane->lines, line);
         limit.lines.erase(at);
         SetWake(limit);
-    } else if (first && limit.open) {
-        line.lane->Show(line);
+    } else if (first) {
+        line.Rank();
     }
 }
 
@@ -179,8 +186,9 @@ void Holds::Refresh(Hold& limit) {
     const bool open = limit.has_permit() && limit.pace.Ready(now_.steady);
     if (open == limit.open) return;
     limit.open = open;
-    for (auto& [place, line] : limit.lines) {
-        open ? line->lane->Show(*line) : line->lane->Hide(*line);
+    for (Sheaf* sheaf : limit.sheaves) {
+        sheaf->open = open;
+        sheaf->Rank();
     }
     // Their workers may have room already.
     if (open && limit.waited_for()) WakeSoon(limit);
@@ -229,11 +237,26 @@ void Holds::TakePermit(Live& live) {
 
 void Holds::ReturnPermit(Live& live) {
     if (!live.has_permit) return;
+    LeavePermit(live);
+    ReturnPermit(LimitKeyOf(*live.row.task));
+}
+
+void Holds::LeavePermit(Live& live) {
     live.has_permit = false;
-    Hold& limit = *limits_.find(LimitKeyOf(*live.row.task))->second;
+    if (IsRun(live)) std::erase(limits_.find(LimitKeyOf(*live.row.task))->second->runs, &live);
+}
+
+void Holds::ReturnPermit(const Text& key) {
+    Hold& limit = *limits_.find(key)->second;
     TAKT_CHECK(limit.taken > 0);
     --limit.taken;
-    if (IsRun(live)) std::erase(limit.runs, &live);
+    SetWake(limit);
+}
+
+void Holds::TakePermitAgain(const Text& key) {
+    const auto found = limits_.find(key);
+    Hold& limit = found != limits_.end() ? *found->second : Make(key);
+    ++limit.taken;
     SetWake(limit);
 }
 

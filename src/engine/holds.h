@@ -52,7 +52,8 @@ struct Hold : Timer {
     LiveList line;  // Turns: who waits, in order.
     // A named limit: who waits, by the number of the lane and the priority.
     std::map<std::pair<std::uint64_t, std::uint8_t>, std::unique_ptr<Line>> lines;
-    bool open = true;  // The firsts of its lines stand in their lanes.
+    std::vector<Sheaf*> sheaves;  // Of those lines, in no order.
+    bool open = true;             // The firsts of its lines stand in their lanes.
 
     bool named() const { return !key.empty(); }
     bool has_permit() const { return permits_max == 0 || taken < permits_max; }
@@ -121,6 +122,10 @@ class Holds {
     void TakePermit(Live& live);
     void TakePermitAgain(Live& live);  // A new leader found it at work.
     void ReturnPermit(Live& live);
+    // The execution leaves its permit to a handler that stops; that is over. `key` is LimitKeyOf.
+    void LeavePermit(Live& live);
+    void ReturnPermit(const Text& key);
+    void TakePermitAgain(const Text& key);  // A new leader found that one stops.
 
     // --- What time and the end of a step bring ---------------------------------------------------
 

@@ -123,6 +123,29 @@ TEST_F(HoldsTest, InTheLaneTheyStandByPriorityAndAge) {
     lane.Remove(plain);
 }
 
+// A thousand kinds of work share a database. Each start and each end opens or closes the limit for all
+// of them, and must not cost a thousand times as much.
+TEST_F(HoldsTest, ALimitIsOpenedAndClosedOnceForAllLanesOfAQueue) {
+    std::deque<Lane> more;
+    for (std::uint64_t i = 0; i < 1'000; ++i) {
+        Lane& each = more.emplace_back();
+        each.number = 100 + i;
+        each.queue = &queue;
+        crews.Place(each, {});
+        Waiting(one_at_a_time, each);
+    }
+    const Hold& limit = *holds.LimitOf(lives.front());
+
+    EXPECT_EQ(limit.lines.size(), 1'000u);
+    EXPECT_EQ(limit.sheaves.size(), 1u) << "what is told when the limit opens or closes";
+    Start(lives.front());
+    EXPECT_TRUE(more.back().empty());
+    holds.ReturnPermit(lives.front());
+    EXPECT_EQ(more.back().front(), &lives.back());
+    while (!limit.lines.empty()) holds.Remove(*limit.lines.begin()->second->waiting.front());
+    EXPECT_TRUE(limit.sheaves.empty());
+}
+
 // No burst after an outage: a token is spent when something starts, and the bucket has one.
 TEST_F(HoldsTest, ARateIsSpentByStarts) {
     for (int i = 0; i < 3; ++i) Waiting(one_a_second, lane);

@@ -37,7 +37,7 @@ void Queue::Reopen() {
 Urgency UrgencyOf(const Execution& row, Duration ageing) {
     const std::int64_t priority = row.task->priority;
     // To have waited longer by `ageing` than another is to gain one priority on it.
-    const std::int64_t rank = ageing > Duration(0)
+    const std::int64_t rank = ageing > Duration(0) && !TAKT_MUTANT("engine.ignore_ageing")
                                   ? (row.ready_at.time_since_epoch() - priority * ageing).count()
                                   : -priority;
     return {rank, row.ready_at, row.serial};
@@ -47,8 +47,21 @@ Urgency Line::urgency() const {
     return UrgencyOf(waiting.front()->row, lane->ageing);
 }
 
+bool Line::standing() const {
+    return sheaf->open;
+}
+
+void Line::Rank() {
+    sheaf->lines.Set(*this, urgency(), 0);
+    sheaf->Rank();
+}
+
 void Lane::Rank() {
-    empty() ? bay->ready.Remove(*this) : bay->ready.Set(*this, urgency(), 0);
+    if (priorities == 0) {
+        bay->ready.Remove(*this);
+    } else {
+        bay->ready.Set(*this, UrgencyOf(first_waiting()->row, ageing), 0);
+    }
     bay->crew->Rank(*bay);
 }
 
@@ -68,43 +81,28 @@ void Lane::Remove(Live& live) {
     Rank();
 }
 
-void Lane::Show(Line& line) {
-    const Execution& first = line.waiting.front()->row;
-    lines[line.priority].Set(line, first.ready_at, first.serial);
-    lines_priorities |= 1u << line.priority;
-    Rank();
-}
-
-void Lane::Hide(Line& line) {
-    lines[line.priority].Remove(line);
-    if (lines[line.priority].empty()) lines_priorities &= ~(1u << line.priority);
-    Rank();
-}
-
-Live* Lane::FirstOf(std::size_t priority) const {
-    Live* first = waiting[priority].front();
-    if ((lines_priorities >> priority & 1) == 0) return first;
-    Live* other = lines[priority].next()->waiting.front();
-    if (!first) return other;
-    const auto age = [](const Live* live) {
-        return std::pair(live->row.ready_at, live->row.serial);
-    };
-    return age(other) < age(first) ? other : first;
-}
-
-Live* Lane::front() const {
-    auto top = 31u - static_cast<unsigned>(__builtin_clz(priorities | lines_priorities));
+Live* Lane::first_waiting() const {
+    auto top = 31u - static_cast<unsigned>(__builtin_clz(priorities));
     if (TAKT_MUTANT("engine.least_urgent_first")) {
-        top = static_cast<unsigned>(__builtin_ctz(priorities | lines_priorities));
+        top = static_cast<unsigned>(__builtin_ctz(priorities));
     }
-    Live* best = FirstOf(top);
+    Live* best = waiting[top].front();
     if (ageing <= Duration(0)) return best;
     // At equal urgency the one that was more urgent from the start.
     for (std::size_t priority = top; priority-- > 0;) {
-        Live* first = FirstOf(priority);
+        Live* first = waiting[priority].front();
         if (first && UrgencyOf(first->row, ageing).rank < UrgencyOf(best->row, ageing).rank) {
             best = first;
         }
+    }
+    return best;
+}
+
+Live* Lane::front() const {
+    Live* best = priorities == 0 ? nullptr : first_waiting();
+    for (const Line* line : lines) {
+        if (!line->standing()) continue;
+        if (!best || line->urgency() < UrgencyOf(best->row, ageing)) best = line->waiting.front();
     }
     return best;
 }
@@ -115,6 +113,25 @@ Queue& Lanes::QueueOf(const Text& name) {
     queue->name = name;
     queue->number = ++queues_made_;
     return *queues_.emplace(name, std::move(queue)).first->second;
+}
+
+std::vector<Lane*> Lanes::AimedAt(const Text& target) const {
+    std::vector<Lane*> lanes;
+    const auto found = aimed_.find(target);
+    if (found == aimed_.end()) return lanes;
+    for (const auto& [number, lane] : found->second) lanes.push_back(lane);
+    return lanes;
+}
+
+void Lanes::Erase(Lane& lane) {
+    if (last_ == &lane) last_ = nullptr;
+    idle_.erase(lane.idle);
+    lane.queue->lanes.erase(lane.number);
+    if (const auto aimed = aimed_.find(lane.target); aimed != aimed_.end()) {
+        aimed->second.erase(lane.number);
+        if (aimed->second.empty()) aimed_.erase(aimed);
+    }
+    lanes_.erase(lanes_.find(*lane.key));
 }
 
 Lane& Lanes::For(const Task& task, bool& made) {
@@ -146,8 +163,11 @@ Lane& Lanes::For(const Task& task, bool& made) {
         lane->runs = task.workflow() != nullptr;
         lane->number = ++made_;
         lane->ageing = ageing_;
-        lane->queue->lanes.push_back(lane.get());
+        lane->queue->lanes.emplace(lane->number, lane.get());
+        if (!lane->target.empty()) aimed_[lane->target].emplace(lane->number, lane.get());
+        idle_.emplace(lane->idle = ++idled_, lane.get());
         found = lanes_.emplace(key_, std::move(lane)).first;
+        found->second->key = &found->first;
         made = true;
     }
     last_ = found->second.get();

@@ -13,6 +13,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/text.h"
@@ -26,7 +27,22 @@ namespace takt::internal {
 
 struct Bay;
 class Crew;
+struct Hold;
 struct Lane;
+struct Sheaf;
+
+// A vector in no order whose entries know their `place` in it, so that any is taken out at once.
+template <typename T>
+void PutIn(std::vector<T*>& all, T& one) {
+    one.place = static_cast<decltype(one.place)>(all.size());
+    all.push_back(&one);
+}
+template <typename T>
+void TakeOut(std::vector<T*>& all, T& one) {
+    all[one.place] = all.back();
+    all[one.place]->place = one.place;
+    all.pop_back();
+}
 
 // Which of several executions comes first: the lesser. It stays the same however long they wait.
 struct Urgency {
@@ -41,15 +57,22 @@ struct Urgency {
 Urgency UrgencyOf(const Execution& row, Duration ageing);
 
 // Line: the executions of one lane and priority that wait under one named limit, oldest first.
-// While the limit is open, the first of them stands in the lane: waits in its timer heap by the
-// time since when it is ready.
+// While the limit is open, the first of them stands in the lane. Waits among the lines of its sheaf,
+// by its first.
 struct Line : Timer {
     Lane* lane = nullptr;
+    Hold* limit = nullptr;
     std::uint8_t priority = 0;
+    std::uint32_t place = 0;  // Among the lines of its lane.
+    Sheaf* sheaf = nullptr;
     LiveList waiting;
 
+    // Whether the first stands in the lane.
+    bool standing() const;
     // Of the first.
     Urgency urgency() const;
+    // Another one is the first.
+    void Rank();
 };
 
 // A named queue, what is in it and what an operator said of it. Waits in the timer heap for its
@@ -62,8 +85,8 @@ struct Queue : Timer {
     std::uint64_t finished = 0;  // Not skipped; since this engine began, or last forgot it.
     QueueLimits limits;
     Pace pace;
-    std::vector<Lane*> lanes;
-    std::vector<Bay*> bays;  // One for each crew that serves lanes of it.
+    std::map<std::uint64_t, Lane*> lanes;  // By number.
+    std::vector<Bay*> bays;                // One for each crew that serves lanes of it.
 
     bool Open(Steady now);
     // It may be open again: its lanes are looked at as before.
@@ -87,34 +110,31 @@ struct Lane : Timer {
     std::array<LiveList, kPriorityMax + 1> waiting;
     std::uint32_t priorities = 0;  // Bit p is set if waiting[p] is not empty.
 
-    Bay* bay = nullptr;      // Where it waits for workers, once it is in a crew.
-    std::uint64_t last = 0;  // The order of the worker that was chosen last.
-    std::size_t live = 0;    // Executions that point here, waiting or not.
-    Duration ageing{0};      // As configured.
+    Bay* bay = nullptr;       // Where it waits for workers, once it is in a crew.
+    std::uint32_t place = 0;  // Among the lanes of its bay.
+    std::uint64_t last = 0;   // The order of the worker that was chosen last.
+    std::size_t live = 0;     // Executions that point here, waiting or not.
+    std::uint64_t idle = 0;   // If there is none: in which order it became so.
+    const std::string* key = nullptr;
+    Duration ageing{0};  // As configured.
 
-    // Lines of which the first may start now, with those in `waiting`.
-    std::array<TimerHeap<Line, Time>, kPriorityMax + 1> lines;
-    std::uint32_t lines_priorities = 0;  // Bit p is set if lines[p] is not empty.
-
-    // Whether nothing of it may start.
-    bool empty() const { return (priorities | lines_priorities) == 0; }
-    // The one of this priority that became ready first; null if there is none.
-    Live* FirstOf(std::size_t priority) const;
+    std::vector<Line*> lines;  // Of named limits, in no order.
 
     // The workers that serve this lane. In engine/crew.h.
     const Crew& crew() const;
 
-    // The next to start. REQUIRES: not empty.
+    // The next to start of those in `waiting`. REQUIRES: there is one.
+    Live* first_waiting() const;
+    // The next to start, those that stand in from its lines included; null if there is none. Looks at
+    // all lines.
     Live* front() const;
+    bool empty() const { return !front(); }
     Urgency urgency() const { return UrgencyOf(front()->row, ageing); }
 
     // `back`: it was here before, and goes back to its place.
     void Add(Live& live, bool back = false);
     void Remove(Live& live);
-    // The first of the line stands in, or is drawn back. Show again when another one is the first.
-    void Show(Line& line);
-    void Hide(Line& line);
-    // Takes its place in its bay. All that changes what is first does so.
+    // Takes its place in its bay. All that changes what is first in `waiting` does so.
     void Rank();
 };
 
@@ -133,37 +153,57 @@ class Lanes {
     }
     const std::map<Text, std::unique_ptr<Queue>, std::less<>>& queues() const { return queues_; }
 
+    // Lanes whose target is this name.
+    std::vector<Lane*> AimedAt(const Text& target) const;
+
+    // An execution points to the lane, or does not any more.
+    void Use(Lane& lane) {
+        ++lane.live;
+        idle_.erase(std::exchange(lane.idle, 0));
+    }
+    void Release(Lane& lane) {
+        if (--lane.live == 0) idle_.emplace(lane.idle = ++idled_, &lane);
+    }
+
     // Forgets lanes and queues that nothing points to when there are many, telling `forget` of each
-    // lane first. Their names come from users; without this they would pile up for ever. REQUIRES:
-    // nobody holds a Queue or a Lane in which nothing is.
+    // lane first. Their names come from users; without this they would pile up for ever. Of lanes those
+    // that are idle for the longest, and no more than a few at a time. REQUIRES: nobody holds a Queue
+    // or a Lane in which nothing is.
     template <typename Forget>
     void Sweep(Forget forget) {
-        if (lanes_.size() <= sweep_above_ && queues_.size() <= sweep_queues_above_) return;
-        std::erase_if(lanes_, [&](auto& entry) {
-            if (entry.second->live > 0) return false;
-            forget(*entry.second);
-            std::erase(entry.second->queue->lanes, entry.second.get());
-            return true;
-        });
-        last_ = nullptr;
+        for (std::size_t i = 0; i < kForgotten && TooManyIdle(); ++i) {
+            Lane& lane = *idle_.begin()->second;
+            forget(lane);
+            Erase(lane);
+        }
+        if (queues_.size() <= sweep_queues_above_) return;
         std::erase_if(queues_, [](const auto& entry) { return entry.second->Idle(); });
         // If most are in use, looking at all of them again for each new one would take for ever.
-        sweep_above_ = std::max(kKept, 2 * lanes_.size());
         sweep_queues_above_ = std::max(kKept, 2 * queues_.size());
     }
     std::size_t size() const { return lanes_.size(); }
 
   private:
     static constexpr std::size_t kKept = 256;
+    // More than can have come since the last time.
+    static constexpr std::size_t kForgotten = 2;
+
+    // As many as are in use may come back soon.
+    bool TooManyIdle() const {
+        return idle_.size() > std::max(kKept, lanes_.size() - idle_.size());
+    }
+    void Erase(Lane& lane);
 
     const Duration ageing_;
     std::map<std::string, std::unique_ptr<Lane>, std::less<>> lanes_;
     std::map<Text, std::unique_ptr<Queue>, std::less<>> queues_;
+    std::map<Text, std::map<std::uint64_t, Lane*>> aimed_;  // By target and number.
+    std::map<std::uint64_t, Lane*> idle_;                   // Since when, in turns.
+    std::uint64_t idled_ = 0;
     std::string key_;       // Scratch.
     Lane* last_ = nullptr;  // Bulk submits ask for one lane over and over.
     std::uint64_t made_ = 0;
     std::uint64_t queues_made_ = 0;
-    std::size_t sweep_above_ = kKept;
     std::size_t sweep_queues_above_ = kKept;
 };
 

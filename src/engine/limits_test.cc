@@ -158,6 +158,7 @@ TEST_F(LimitsTest, WhatEndsAtTheGateLeavesItRight) {
     At(7s, CancelOf("z"));
     EXPECT_EQ(StatusOf("z"), Status::kCancelled);
     At(8s, CancelOf("x"));
+    At(9s, ReportOf(RefOf("x"), "a", false));
 
     EXPECT_EQ(StatusOf("w"), Status::kScheduled);
 }

@@ -70,7 +70,7 @@ struct Lock {
 struct LockHeld : Timer {
     LockHolding row;
     std::vector<Lock*> locks;  // Of the row's grants, in their order.
-    Live* live = nullptr;      // Whose attempt has it; null for a lease.
+    Live* live = nullptr;      // Whose attempt has it; null for a lease, or if the attempt is over.
     std::uint64_t ask = 0;     // If its handler asked for it.
     Time expires_at{};         // By the wall clock, for people.
     Serial order = 0;

@@ -175,6 +175,7 @@ TEST_F(LockTaskTest, LocksEndWithTheAttemptWhoeverEndsIt) {
     spec.retry = RetryPolicy{.retries_max = 0};
     At(0s, Once(spec));
     At(1s, CancelOf("x"));
+    At(1s, ReportOf(RefOf("x"), "w", false));
     EXPECT_EQ(RowCount(), 0u);
     spec.id = "y";
     At(2s, Once(spec));

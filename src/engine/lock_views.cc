@@ -124,6 +124,13 @@ std::optional<Locks::Waiting> Locks::WaitingOf(const Live& live) const {
     return Waiting{request->parts[0].lock, 0};
 }
 
+bool Locks::WaitsFor(const Live& live, const std::vector<Text>& ids) const {
+    const auto waiting = ids.empty() ? std::nullopt : WaitingOf(live);
+    return waiting && std::ranges::any_of(waiting->lock->holders, [&](const auto& entry) {
+               return std::ranges::find(ids, entry.second->row.id) != ids.end();
+           });
+}
+
 std::vector<const Live*> Locks::BlockersOf(const Live& live) const {
     const auto found = owns_.find(&live);
     const LockRequest* request = found == owns_.end() ? nullptr : found->second.declared;

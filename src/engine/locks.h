@@ -90,6 +90,11 @@ class Locks {
     void Drop(const DropLock& drop, Live& live);
     // Ends all that it has and asks for.
     void EndAttempt(Live& live);
+    // The same, but what it has stays held until its handler has stopped: ids, for EndLeft. A new
+    // leader adopts them.
+    std::vector<Text> LeaveHoldings(Live& live);
+    void AdoptLeft(const ExecutionId& execution, const Text& id);
+    void EndLeft(const Text& id);
     std::vector<LockGrant> HeldBy(const Live& live) const;
     bool Holds(const Live& live, const Text& name) const;
 
@@ -118,6 +123,8 @@ class Locks {
         std::size_t before = 0;
     };
     std::optional<Waiting> WaitingOf(const Live& live) const;
+    // Whether one of these holdings has it.
+    bool WaitsFor(const Live& live, const std::vector<Text>& ids) const;
     // If the attempt waits for somebody who waits, perhaps through others, for what it holds: those
     // executions in order, itself first. Empty if not.
     std::vector<const Live*> CircleOf(const Live& live) const;

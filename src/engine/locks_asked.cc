@@ -143,7 +143,8 @@ LockHeld* Locks::FindHeld(const Text& name, const Text& id) const {
     const auto found = held_.find(id);
     if (found == held_.end()) return nullptr;
     LockHeld& held = *found->second;
-    return !held.live && held.row.locks[0].name == name ? &held : nullptr;
+    const bool lease = held.row.execution.empty();
+    return lease && held.row.locks[0].name == name ? &held : nullptr;
 }
 
 void Locks::Renew(const RenewLock& renew) {
@@ -311,6 +312,31 @@ void Locks::EndAttempt(Live& live) {
             EndRequest(request);
         }
     }
+}
+
+std::vector<Text> Locks::LeaveHoldings(Live& live) {
+    std::vector<Text> ids;
+    if (!live.has_locks) return ids;
+    for (LockHeld* held : std::exchange(OwnOf(live).held, {})) {
+        ids.push_back(held->row.id);
+        held->live = nullptr;
+    }
+    TidyOwn(live);
+    EndAttempt(live);
+    return ids;
+}
+
+void Locks::AdoptLeft(const ExecutionId& execution, const Text& id) {
+    const auto [first, last] = unadopted_.equal_range(execution);
+    const auto found =
+        std::find_if(first, last, [&](const auto& entry) { return entry.second->row.id == id; });
+    if (found != last) unadopted_.erase(found);
+}
+
+void Locks::EndLeft(const Text& id) {
+    const auto found = held_.find(id);
+    if (found == held_.end() || found->second->live) return;
+    EndHolding(*found->second, EventType::kLockReleased);
 }
 
 }  // namespace takt::internal

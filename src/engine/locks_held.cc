@@ -193,7 +193,7 @@ void Locks::EndHolding(LockHeld& held, EventType how) {
     if (held.live) {
         std::erase(OwnOf(*held.live).held, &held);
         TidyOwn(*held.live);
-    } else if (!held.row.request_id.empty()) {
+    } else if (held.row.execution.empty() && !held.row.request_id.empty()) {
         held_by_request_.erase({held.row.locks[0].name, held.row.request_id});
     }
     leases_.Remove(held);

@@ -102,9 +102,11 @@ TEST_F(ModeTest, EveryEndOfARunGivesItsTurnBack) {
     At(7s, Success(RunOf("report", 0)));
     At(8s, Failure(RunOf("report", 1), false));
     At(9s, CancelOf(RunOf("report", 2)));
+    At(9s, ReportOf(RefOf(RunOf("report", 2)), "a", false));
     At(10s, CancelOf(RunOf("report", 4)));  // While it waits for its turn.
     At(11s,
        Conclude{.execution = ExecutionId(Text(RunOf("report", 3))), .status = Status::kSuccess});
+    At(11s, ReportOf(RefOf(RunOf("report", 3)), "a", true));
     EXPECT_EQ(RunStatus(5), Status::kScheduled);
     At(12s, TriggerOf("report"));
     Until(2min);  // It expires while it waits for its turn.
@@ -155,6 +157,7 @@ TEST_F(ModeTest, ReplaceStopsTheOldRun) {
     EXPECT_EQ(RunsOf("report")[0]->outcome->reason, Reason::kReplaced);
     ASSERT_THAT(stops, SizeIs(1));
     EXPECT_EQ(stops[0].attempt, RefOf(RunOf("report", 0)));
+    At(2s, ReportOf(stops[0].attempt, "a", false));
     EXPECT_EQ(RunStatus(1), Status::kScheduled);
     EXPECT_EQ(HandOf("a"), 1u);
 }
@@ -226,6 +229,7 @@ TEST_F(ModeTest, ATriggerObeysTheModeUnlessForced) {
         At(1s, TriggerOf(task, "", true));
     }
 
+    At(2s, ReportOf(RefOf(RunOf("replace", 0)), "a", false));
     EXPECT_EQ(RunStatus(0), Status::kScheduled);
     EXPECT_EQ(RunStatus(1), Status::kPending);
     EXPECT_EQ(RunStatus(2), Status::kScheduled);

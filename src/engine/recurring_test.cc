@@ -172,5 +172,34 @@ TEST_F(RecurringTest, AFixedDelayGoesOnUnderANewLeader) {
     EXPECT_THAT(Due(), ElementsAre(0, 13'000));
 }
 
+// --- Lateness -----------------------------------------------------------------------------------
+
+// A million tasks fire in time, all day long. Whoever looks every few seconds which of them are late
+// must not look at each.
+TEST_F(RecurringTest, OnlyTasksThatMayBeLateAreLookedAt) {
+    const auto looked_at = [&](Duration now, std::size_t count_max = 100) {
+        std::vector<std::string> ids;
+        engine().ForEachAwaited(WallAt(now) - 1s, count_max, [&](const TaskView& task) {
+            ids.push_back(task.row.task->id.text().str());
+        });
+        return ids;
+    };
+    At(0s, Join({.id = "a", .capacity = 100}));
+    for (const std::string id : {"one", "two", "three"}) {
+        At(10s, Put({.id = id, .cron = "* * * * *", .options = Parallel()}));
+    }
+    EXPECT_THAT(looked_at(59s), IsEmpty()) << "they are due in a second";
+    Until(60s);
+    At(60s, Begun(RunOf("one", 0)));
+    EXPECT_THAT(looked_at(60s + 500ms), IsEmpty()) << "not for so long that it counts";
+    EXPECT_THAT(looked_at(62s), ElementsAre("two", "three")) << "fired, and not begun";
+    EXPECT_THAT(looked_at(62s, 1), ElementsAre("two"));
+    At(62s, Success(RunOf("two", 0)));
+    At(62s, Begun(RunOf("three", 0)));
+    EXPECT_THAT(looked_at(65s), IsEmpty()) << "at work for as long as it takes";
+
+    EXPECT_THAT(looked_at(125s), SizeIs(3)) << "due and not fired";
+}
+
 }  // namespace
 }  // namespace takt::internal

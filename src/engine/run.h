@@ -22,6 +22,8 @@
 
 namespace takt::internal {
 
+struct Leftover;
+
 // Results that a later step may ask for are kept up to this much a run; others are asked of the store.
 constexpr std::size_t kRunCacheBytes = 64u << 10;
 // Progress that is larger is stored as a record: a child's row is written again with each attempt.
@@ -71,6 +73,7 @@ struct RunStep {
 
 struct Run {
     Live* live = nullptr;                // Its execution.
+    Leftover* leftover = nullptr;        // Of handlers that stop in it while it goes on.
     Run* parent = nullptr;               // The run that it is a child of.
     const Workflow* workflow = nullptr;  // Its task's.
     RunProgress progress;

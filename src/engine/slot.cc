@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/failpoint.h"
 #include "engine/lanes.h"
 
 namespace takt::internal {
@@ -10,12 +11,17 @@ bool Serves(const Worker& worker, const Lane& lane) {
     const auto lists = [](const std::vector<Text>& names, const Text& name) {
         return names.empty() || std::ranges::binary_search(names, name);
     };
-    return !lane.runs && lists(worker.types, lane.type) && lists(worker.queues, lane.queue->name) &&
-           std::ranges::includes(worker.labels, lane.labels) &&
-           (lane.target.empty() || lane.target == worker.group || lane.target == worker.id.text());
+    const bool meant =
+        lane.target.empty() || lane.target == worker.group || lane.target == worker.id.text();
+    return !lane.runs && lists(worker.queues, lane.queue->name) &&
+           (lists(worker.types, lane.type) || TAKT_MUTANT("engine.ignore_types")) &&
+           (std::ranges::includes(worker.labels, lane.labels) ||
+            TAKT_MUTANT("engine.ignore_labels")) &&
+           (meant || TAKT_MUTANT("engine.ignore_targets"));
 }
 
 bool SameOffer(const Worker& a, const Worker& b) {
+    if (TAKT_MUTANT("engine.keep_lanes")) return true;
     return a.types == b.types && a.queues == b.queues && a.labels == b.labels && a.group == b.group;
 }
 

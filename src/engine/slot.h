@@ -13,6 +13,7 @@
 namespace takt::internal {
 
 class Crew;
+struct Offer;
 
 // Waits in the timer heap for the end of its lease, or, offline, for being forgotten.
 struct Slot : Timer {
@@ -26,6 +27,7 @@ struct Slot : Timer {
     // them, but until it says that it did, each takes up room there.
     std::vector<AttemptRef> lingering;
     std::vector<Crew*> crews;  // Of the lanes that it serves.
+    Offer* offer = nullptr;    // Once it is known what it serves. In engine/offers.h.
     ChangeMark mark;
     bool can_take = false;  // As its crews know.
     bool doubt_is_loss =

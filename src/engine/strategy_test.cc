@@ -301,6 +301,21 @@ TEST_F(StrategyTest, WithAgeingWhatWaitsLongOvertakesWhatIsMoreUrgent) {
     EXPECT_THAT(AssignedIds(), ElementsAre("urgent", "normal", "low", "other"));
 }
 
+// An execution that waited for a lock is ready in the moment in which a worker has room again;
+// something more urgent has waited for that worker, in another lane of it.
+TEST_F(StrategyTest, TheMostUrgentGoesFirstWhicheverLaneOfAWorkerItWaitsIn) {
+    At(0s, Join({.id = "a", .capacity = 2}));
+    At(0s, Once({.id = "first", .locks = {{.name = "l"}}}));
+    At(0s, Once({.id = "second", .priority = 2, .locks = {{.name = "l"}}}));
+    At(1s, Once({.id = "third"}));
+    At(2s, Once({.id = "urgent", .type = "mail", .priority = 9}));
+    At(3s, Success("first"));
+    EXPECT_THAT(AssignedIds(), ElementsAre("first", "third", "urgent"));
+    At(4s, Success("third"));
+
+    EXPECT_THAT(AssignedIds(), ElementsAre("first", "third", "urgent", "second"));
+}
+
 TEST_F(StrategyTest, WithoutAgeingPriorityIsAllThatCounts) {
     At(0s, Once({.id = "low", .priority = 2}));
     At(10h, Once({.id = "high", .priority = 7}));

@@ -59,23 +59,6 @@ class TimerHeap {
         Down(Up(hole));
     }
 
-    // Calls `visit` for each whose time is not after `until`, in no order; looks at few others.
-    template <typename Visit>
-    void ForEachUntil(At until, Visit visit) const {
-        std::vector<std::size_t> open;
-        if (!entries_.empty()) open.push_back(0);
-        while (!open.empty()) {
-            const std::size_t position = open.back();
-            open.pop_back();
-            // What is below it in the heap is later still.
-            if (until < entries_[position].at) continue;
-            visit(*entries_[position].timer);
-            for (const std::size_t child : {2 * position + 1, 2 * position + 2}) {
-                if (child < entries_.size()) open.push_back(child);
-            }
-        }
-    }
-
     // All of them, in no order.
     std::vector<T*> All() const {
         std::vector<T*> all;
@@ -86,7 +69,9 @@ class TimerHeap {
 
     // The first `count` in their order, whatever the size of the heap: what comes next is always a
     // child of one that is taken already.
-    std::vector<const T*> First(std::size_t count) const {
+    std::vector<const T*> First(std::size_t count) const { return FirstUntil(At::max(), count); }
+    // The same of those whose time is not after `until`.
+    std::vector<const T*> FirstUntil(At until, std::size_t count) const {
         const auto later = [&](std::size_t a, std::size_t b) { return entries_[b] < entries_[a]; };
         std::vector<std::size_t> open;
         std::vector<const T*> first;
@@ -95,6 +80,8 @@ class TimerHeap {
             std::ranges::pop_heap(open, later);
             const std::size_t position = open.back();
             open.pop_back();
+            // A timer that is below it in the heap, or comes after it, is later still.
+            if (until < entries_[position].at) break;
             first.push_back(entries_[position].timer);
             for (const std::size_t child : {2 * position + 1, 2 * position + 2}) {
                 if (child >= entries_.size()) break;

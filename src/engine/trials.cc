@@ -7,6 +7,14 @@
 namespace takt::internal {
 namespace {
 
+// Attempts that are fed to a worker at once begin within this: its death does not tell them apart.
+constexpr std::chrono::seconds kSameMoment{1};
+// An attempt whose time differs by no more from that before its earlier losses ran as long.
+constexpr std::chrono::seconds kAsLong{2};
+// So often a suspect is spared because of what was beside it. One that kills after another time each
+// time must not take others with it for ever.
+constexpr std::ptrdiff_t kSparedMax = 15;
+
 // How long an attempt ran. A worker that dies of one at once may not have said that it began.
 Duration RunTime(Time began, Time ended) {
     return began == Time{} ? Duration(0) : std::max(ended - began, Duration(0));
@@ -19,7 +27,7 @@ std::chrono::seconds Difference(const Execution& row, Time now) {
     const Duration ran = RunTime(row.started_at, now);
     std::vector<Duration> differences;
     for (const PastAttempt& past : row.outcome->past) {
-        if (past.end != AttemptEnd::kLost) continue;
+        if (past.end != AttemptEnd::kLost || past.reason == kLostBeside) continue;
         differences.push_back(std::chrono::abs(ran - RunTime(past.started_at, past.finished_at)));
     }
     if (differences.empty()) return {};
@@ -35,20 +43,43 @@ auto Innocence(const Execution& row, Time now) {
     return std::pair(Difference(row, now), Time::max() - began);
 }
 
+// How often it lost a worker and was spared, as far as that is remembered.
+std::ptrdiff_t SparedBefore(const Execution& row) {
+    if (!row.outcome) return 0;
+    return std::ranges::count_if(row.outcome->past, [](const PastAttempt& past) {
+        return past.end == AttemptEnd::kLost && past.reason == kLostBeside;
+    });
+}
+
+// Whether it may as well have been this one, which is not on trial, as the guiltiest suspect.
+bool MayBeGuilty(const Execution& row, const Execution& suspect, Time now) {
+    const std::chrono::seconds difference = Difference(suspect, now);
+    if (row.losses > 0) return Difference(row, now) <= difference;
+    // It has no record.
+    const Duration apart = RunTime(row.started_at, now) - RunTime(suspect.started_at, now);
+    return difference > kAsLong || std::chrono::abs(apart) < kSameMoment;
+}
+
 }  // namespace
 
 void Trials::Judge(const LiveList& hand, Time now) const {
-    const Live* blamed = nullptr;
-    for (const Live* live = hand.front(); live; live = live->next) {
+    Live* blamed = nullptr;
+    for (Live* live = hand.front(); live; live = live->next) {
         if (!live->doubtful) continue;
         if (live->spared) return;  // By an earlier step, which could not settle the whole hand.
         if (!IsSuspect(live->row)) continue;
         if (!blamed || Innocence(live->row, now) <= Innocence(blamed->row, now)) blamed = live;
     }
     if (!blamed) return;
+    bool others = false;
     for (Live* live = hand.front(); live; live = live->next) {
-        live->spared = live->doubtful && live != blamed;
+        if (!live->doubtful) continue;
+        const bool guilty = !IsSuspect(live->row) && SparedBefore(blamed->row) < kSparedMax &&
+                            MayBeGuilty(live->row, blamed->row, now);
+        others = others || guilty;
+        live->spared = !guilty;
     }
+    if (!others) blamed->spared = false;
 }
 
 }  // namespace takt::internal

@@ -6,6 +6,12 @@
 // after about as long each time, be it at once or in half a minute; what is beside it began apart from
 // it, and so dies after another time than before. The one that ran as long as before its earlier losses
 // is blamed; of several of which that is true, the one that began last.
+//
+// There may be several that kill, and what is on trial is beside some that are not yet. What may as
+// well have been it takes the loss in the suspect's place, and so becomes a suspect itself: what ran
+// as long as when it lost workers before, or, if it never did, what began in the same moment as the
+// suspect or met one that had never run for so long when it lost a worker. Nothing is kept back for
+// this: after a power cut everything has one loss, and all of it begins at once.
 #pragma once
 
 #include <algorithm>
@@ -20,6 +26,9 @@
 #include "model/task.h"
 
 namespace takt::internal {
+
+// Of a past attempt that was lost: another one is blamed for the death of its worker.
+constexpr Reason kLostBeside = Reason::kWorkerLost;
 
 class Trials {
   public:

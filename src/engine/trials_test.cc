@@ -52,9 +52,11 @@ TEST_F(TrialsTest, SuspectsBeginOneAfterTheOtherAndOnlyTheLastIsBlamed) {
 
 TEST_F(TrialsTest, WhatIsNoSuspectIsNotCountedBesideOneAndDoesNotWait) {
     MakeSuspects();
-    At(3s, Once({.id = "new"}));
+    At(2s, Begun("pay1"));
+    At(3500ms, Once({.id = "new"}));
     EXPECT_EQ(Row("new").status, Status::kScheduled);
-    Die(4s);
+    At(3500ms, Begun("new"));
+    Die(3700ms);
     EXPECT_EQ(StatusOf("pay1"), Status::kFailed) << "the suspect that began last";
     EXPECT_EQ(Row("new").losses, 0u);
     EXPECT_EQ(Row("new").attempt, 2u);
@@ -173,6 +175,125 @@ TEST_F(TrialsTest, AClockThatIsSetDoesNotMoveATrial) {
     EXPECT_EQ(Row("poison").status, Status::kPending);
     Until(12s);
     EXPECT_EQ(Row("poison").status, Status::kScheduled);
+}
+
+// A worker is fed a suspect and something new at the same moment, and dies.
+TEST_F(TrialsTest, WhatBeganInTheSameMomentAsASuspectIsCountedInItsPlace) {
+    MakeSuspects();
+    At(2s, Begun("pay1"));
+    At(2500ms, Once({.id = "new"}));
+    At(2500ms, Begun("new"));
+    Die(2700ms);
+    EXPECT_EQ(StatusOf("pay1"), Status::kPending);
+    EXPECT_EQ(Row("pay1").losses, 2u);
+    EXPECT_EQ(Row("new").losses, 1u);
+}
+
+// A day with several bad payloads among good ones. Workers that die are started again after a second;
+// whatever has run for as long as it takes has ended well.
+class SeveralKillersTest : public TrialsTest {
+  protected:
+    struct Killer {
+        std::string id;
+        Duration after;  // It kills its worker so long after it began.
+    };
+    static constexpr Duration kTakes{20'000};  // What is innocent.
+    static constexpr Duration kLook{500};
+
+    void SetUp() override {
+        TrialsTest::SetUp();
+        config.losses_max = 5;
+        config.worker_lease = 24h;
+    }
+
+    void Join1(Duration at, const std::string& worker) {
+        At(at, Join({.id = worker, .capacity = capacity, .instance = std::to_string(++died)}));
+    }
+    void Play(std::vector<Killer> killers, std::vector<std::string> workers, Duration until) {
+        std::map<AttemptRef, Duration, Less> began;
+        for (const std::string& worker : workers) Join1(now, worker);
+        for (; now < until; now += kLook) {
+            for (const std::string& worker : workers) Look(killers, worker, began);
+        }
+    }
+
+    std::uint32_t capacity = 8;
+    Duration now{0};
+
+  private:
+    struct Less {
+        bool operator()(const AttemptRef& a, const AttemptRef& b) const {
+            return std::pair(a.execution, a.attempt) < std::pair(b.execution, b.attempt);
+        }
+    };
+    void Look(const std::vector<Killer>& killers, const std::string& worker,
+              std::map<AttemptRef, Duration, Less>& began) {
+        At(now, Beat(worker));
+        std::vector<AttemptRef> hand;
+        for (const HeldView& held : engine().HandOf(WorkerId(Text(worker)))) {
+            const Execution& row = held.execution;
+            hand.push_back({row.id, row.attempt, row.token});
+        }
+        for (const AttemptRef& attempt : hand) {
+            if (began.try_emplace(attempt, now).second) {
+                At(now, Started{SessionOf(worker), attempt});
+            }
+        }
+        for (const AttemptRef& attempt : hand) {
+            const auto killer =
+                std::ranges::find(killers, attempt.execution.text().str(), &Killer::id);
+            const Duration ran = now - began.at(attempt);
+            if (killer == killers.end()) {
+                if (ran >= kTakes) At(now, ReportOf(attempt, worker, true));
+            } else if (ran >= killer->after) {
+                return Join1(now, worker);
+            }
+        }
+    }
+};
+
+TEST_F(SeveralKillersTest, WhatIsInnocentSucceedsHoweverManyKillBesideIt) {
+    for (const std::vector<std::string>& workers :
+         {std::vector<std::string>{"a"}, std::vector<std::string>{"a", "b"}}) {
+        for (const Duration after : {500ms, 2'000ms, 3'500ms}) {
+            for (const std::uint32_t room : {3u, 8u, 20u}) {
+                Restart(now += 1s);
+                capacity = room;
+                const std::string round = std::to_string(workers.size()) + "-" +
+                                          std::to_string(after.count()) + "-" +
+                                          std::to_string(room) + "-";
+                std::vector<Killer> killers;
+                for (int i = 0; i < 5; ++i) {
+                    killers.push_back({round + "killer" + std::to_string(i), after * (i + 1) / 2});
+                }
+                for (int i = 0; i < 12; ++i) {
+                    At(now, Once({.id = round + "good" + std::to_string(i)}));
+                    if (i % 3 == 0) At(now, Once({.id = killers[std::size_t(i) / 3].id}));
+                }
+                At(now, Once({.id = killers[4].id}));
+                Play(killers, workers, now + 40min);
+                for (int i = 0; i < 12; ++i) {
+                    EXPECT_EQ(StatusOf(round + "good" + std::to_string(i)), Status::kSuccess)
+                        << round << i;
+                }
+                for (const Killer& killer : killers) {
+                    EXPECT_EQ(StatusOf(killer.id), Status::kFailed) << killer.id;
+                }
+            }
+        }
+    }
+}
+
+// After a power cut everything has one loss, and nothing is to be found out.
+TEST_F(SeveralKillersTest, FiveThousandWithOneLossEachAreNotDelayed) {
+    capacity = 100;
+    for (int i = 0; i < 50; ++i) Join1(0s, "w" + std::to_string(i));
+    for (int i = 0; i < 5'000; ++i) At(0s, Once({.id = "x" + std::to_string(i)}));
+    for (int i = 0; i < 50; ++i) Join1(1s, "w" + std::to_string(i));
+    Until(1s + 1ms);
+
+    EXPECT_EQ(engine().count(Status::kScheduled), 5'000u);
+    EXPECT_EQ(Row("x17").losses, 1u);
 }
 
 }  // namespace

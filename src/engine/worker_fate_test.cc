@@ -66,6 +66,21 @@ TEST_F(WorkerFateTest, MaintenanceOutlivesTheProcess) {
     EXPECT_EQ(CodeOf("x"), "workers_away");
 }
 
+// A rolling update of what an operator has set aside.
+TEST_F(WorkerFateTest, MaintenanceOutlivesAGoodbye) {
+    At(0s, Join({.id = "a", .instance = "1"}));
+    At(0s, Once({.id = "x"}));
+    At(1s, Set("a", WorkerStatus::kMaintenance));
+    At(2s, Bye("a"));
+    EXPECT_EQ(store.workers.at(WorkerId("a")).status, WorkerStatus::kMaintenance);
+    At(10s, Join({.id = "a", .instance = "2"}));
+
+    EXPECT_EQ(CodeOf("x"), "workers_away");
+    EXPECT_EQ(Row("x").losses, 0u);
+    At(11s, Remove("a"));
+    EXPECT_FALSE(store.workers.contains(WorkerId("a"))) << "an operator can let go of it";
+}
+
 // worker_forgotten: 0s, and a worker in maintenance whose process ends: a step must come to an end.
 TEST_F(WorkerFateTest, AWorkerInMaintenanceThatIsGoneCostsNoMoreThanALookNowAndThen) {
     config.worker_forgotten = 0s;

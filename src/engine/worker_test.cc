@@ -180,6 +180,7 @@ TEST_F(WorkerTest, ThereAreNoMoreWorkersThanMayBeKnown) {
     ASSERT_EQ(closes.size(), 1u);
     EXPECT_EQ(closes[0].session, SessionOf("c"));
     EXPECT_THAT(closes[0].reason.str(), ::testing::HasSubstr("scheduler.workers_max"));
+    EXPECT_TRUE(closes[0].full) << "it need not try again each second";
     EXPECT_EQ(engine().Workers().size(), 2u);
 
     At(8s, Beat("b"));

@@ -91,6 +91,10 @@ void PushLink::TakeCallback(const Engine* engine, CallbackReport report, Callbac
     if (row && !current && TAKT_MUTANT("links.answer_callbacks_early")) {
         return done(JudgeCallback(*row, report));
     }
+    // It ended after it was cancelled: nobody need wait for its handler any longer.
+    if (const AttemptRef* stopping = engine->FindStopping(report.execution, report.token)) {
+        context_->node->Tell(internal::Report{.session = callbacks_session_, .attempt = *stopping});
+    }
     // The engine may have decided on the attempt and not stored that yet: told is only what is stored.
     if (!current) return JudgeStored(std::move(report), std::move(done));
     if (TAKT_MUTANT("links.lose_callbacks")) return done({Kind::kUnavailable, "lost"});

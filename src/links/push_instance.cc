@@ -167,6 +167,7 @@ bool PushInstance::WantsNothing() const {
 
 WorkerLoad PushInstance::LoadNow() const {
     WorkerLoad load = load_;
+    load.trouble = Text(call_trouble_);
     if (WantsNothing()) {
         load.draining = true;
         load.tried_at = tried_at_;
@@ -186,9 +187,13 @@ void PushInstance::OnAssign(const Assign& assign) {
 }
 
 void PushInstance::OnStop(const StopAttempt& stop) {
-    if (FindAttempt(stop.attempt)) attempts_.erase(stop.attempt.execution.text());
-    // It was not this worker's any more, and takes up room there until we say that it is over.
-    if (stop.reason == Reason::kWorkerLost) {
+    const Attempt* attempt = FindAttempt(stop.attempt);
+    const bool unsent = attempt && attempt->deadline == Time{} && !attempt->resent;
+    if (attempt && attempt->phase == Phase::kCalling) stopped_calls_.insert(stop.attempt.token);
+    if (attempt) attempts_.erase(stop.attempt.execution.text());
+    // It was not this worker's any more, and takes up room there until we say that it is over. Or
+    // nobody has heard of it, and nothing need wait for its end.
+    if (stop.reason == Reason::kWorkerLost || unsent) {
         context_->node->Tell(internal::Report{.session = stop.session, .attempt = stop.attempt});
     }
 }
@@ -265,6 +270,11 @@ void PushInstance::OnAnswer(const AttemptRef& ref, const Result<HttpAnswer>& ans
     PushAnswer meaning = ReadPushAnswer(answer);
     const Instant now = context_->runtime.Now();
     if (answer) heard_at_ = now.steady;
+    // It was cancelled meanwhile, and has ended or never began.
+    const bool over = meaning.unsent || (answer && meaning.ended);
+    if (stopped_calls_.erase(ref.token) > 0 && over) {
+        context_->node->Tell(internal::Report{.session = session_, .attempt = ref});
+    }
     // An address that may not be called says nothing about who is there.
     if (answer || meaning.instance_failed) JudgeInstance(meaning);
     if (meaning.unsent && !meaning.instance_failed) Rest();

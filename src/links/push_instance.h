@@ -10,6 +10,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -214,6 +215,7 @@ class PushInstance : public std::enable_shared_from_this<PushInstance> {
     Steady heard_at_{};
     WorkerLoad load_;
     std::map<Text, Attempt> attempts_;  // By execution. As many as its capacity.
+    std::set<Token> stopped_calls_;     // Of attempts that were ended while their call is open.
     std::deque<AttemptRef> queue_;      // Of those not sent yet; may name some that are gone.
     std::vector<std::pair<AttemptRef, Result<HttpAnswer>>> late_;  // Came while parting.
     bool parted_ = false;

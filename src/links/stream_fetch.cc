@@ -22,7 +22,7 @@ void FillPage(Result<StepResultsPage> page, worker::v1::Fetched& out) {
 
 }  // namespace
 
-// Whoever asks for what is not its own is told no more than that.
+// A worker that asks for what is not its own is told no more than that.
 void StreamSession::AnswerFetch(const worker::v1::Fetch& fetch) {
     auto answer = std::make_shared<worker::v1::SchedulerFrame>();
     worker::v1::Fetched& out = *answer->add_fetched();

@@ -132,7 +132,7 @@ void StreamLink::Release(const Effects& effects) {
     sender_->AddCapacities(effects.capacities);
     sender_->outgoing.DrainFrames(Sender::SendFrame);
     for (const CloseSession& close : effects.closes) {
-        if (const auto session = sessions_->FindSession(close.session)) session->End(close.reason);
+        if (const auto session = sessions_->FindSession(close.session)) session->End(close);
     }
 }
 

@@ -323,7 +323,8 @@ void StreamSession::Move() {
     socket_->Close(WebSocketCode::kGoingAway, "another scheduler leads");
 }
 
-void StreamSession::End(std::string_view reason) {
+void StreamSession::End(const CloseSession& close) {
+    const std::string_view reason = close.reason;
     attached_ = false;  // The engine closed it itself.
     if (replaced_) {
         return Refuse({"replaced", "another process connected as worker '" + worker_ + "'"});
@@ -331,7 +332,7 @@ void StreamSession::End(std::string_view reason) {
     if (ended_.exchange(true)) return;
     if (!leaving_) {
         worker::v1::SchedulerFrame frame;
-        frame.mutable_refused()->set_code("closed");
+        frame.mutable_refused()->set_code(close.full ? "full" : "closed");
         frame.mutable_refused()->set_message(std::string(reason));
         Send(frame);
     }

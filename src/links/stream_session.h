@@ -49,7 +49,7 @@ class StreamSession : public std::enable_shared_from_this<StreamSession> {
     void Refuse(const FrameFault& fault);
     void Move();
     // For good, because the engine said so.
-    void End(std::string_view reason);
+    void End(const CloseSession& close);
     // Lets go of the socket. REQUIRES: its server is not running any more.
     void Drop() { socket_.reset(); }
 

@@ -40,14 +40,11 @@ void Meters::OnCommit(const Committed& committed) {
             queue_of(row).CountEnd(row.status);
             to.queue_rates.Count(row.task->queue, now.steady);
         }
-        if (row.started_at == Time{} || (!ended && row.status != Status::kRetrying)) continue;
+        // Attempts that are to be repeated come with the effects: by now the row may be the next one's.
+        if (row.started_at == Time{} || !ended) continue;
         if (row.task->workflow()) continue;  // A run has no type; its steps have.
-        // The row of an attempt that is to be repeated does not say when it ended: just now.
-        const Duration ran = (ended ? row.finished_at : now.wall) - row.started_at;
-        TypeMeter& type = to.types.At(row.task->type, [] { return std::make_unique<TypeMeter>(); });
-        type.duration.Observe(SecondsIn(ran));
-        type.recent.Add(ran, now.steady);
-        if (!ended) continue;
+        const Duration ran = row.finished_at - row.started_at;
+        to.CountRan(row.task->type, ran, now.steady);
         QueueMeter& queue = queue_of(row);
         queue.wait.Observe(SecondsIn(row.started_at - row.ready_at));
         queue.ran.Add(SecondsIn(ran), now.steady);
@@ -99,6 +96,9 @@ void Meters::Release(const Effects& effects) {
         const Duration delay = now.wall - assign.execution.ready_at;
         to.delay.Observe(SecondsIn(delay));
         to.recent_delay.Add(delay, now.steady);
+    }
+    for (const FailedAttempt& failed : effects.failed) {
+        to.CountRan(failed.type, failed.ran, now.steady);
     }
     for (const Verdict& verdict : effects.verdicts) to.stale += !verdict.accepted;
     for (const Duration waited : effects.lock_waits) to.lock_wait.Observe(SecondsIn(waited));

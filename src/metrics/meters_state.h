@@ -167,6 +167,11 @@ struct Meters::State {
     QueueRates queue_rates;
     std::array<std::atomic<std::uint64_t>, 6> by_class{};
 
+    void CountRan(const Text& of, Duration ran, Steady now) {
+        TypeMeter& type = types.At(of, [] { return std::make_unique<TypeMeter>(); });
+        type.duration.Observe(std::max(std::chrono::duration<double>(ran).count(), 0.0));
+        type.recent.Add(ran, now);
+    }
     double Throughput(Steady now) {
         const auto seconds = std::chrono::duration<double>(completions.length()).count();
         return static_cast<double>(completions.Sum(now)) / seconds;

@@ -47,6 +47,23 @@ TEST(Meters, LabelsAreBounded) {
     EXPECT_NE(text.find("type=\"(other)\"} 950"), std::string::npos);
 }
 
+// An attempt failed at once and was followed by another before either was written: the row says nothing
+// of the first any more.
+TEST(Meters, AnAttemptThatIsTriedAgainInTheSameBatchIsCounted) {
+    Meters meters;
+    Effects effects;
+    effects.events.push_back({.type = EventType::kTaskRetrying});
+    effects.failed.push_back({.type = "charge", .ran = Duration(20)});
+    effects.failed.push_back({.type = "charge", .ran = Duration(30)});
+
+    meters.Release(effects);
+
+    const std::string text = MetersText({{.meters = &meters, .status = {.role = Role::kLeader}}});
+    const std::size_t at = text.find("task_execution_duration_seconds_count{");
+    ASSERT_NE(at, text.npos);
+    EXPECT_EQ(text.substr(text.find('}', at), 3), "} 2");
+}
+
 // A program makes a queue per customer: the speed of the first is known, of the rest nothing wrong
 // is said.
 TEST(Meters, TheSpeedOfAQueueIsKnownOrNotToldAtAll) {

@@ -5,12 +5,14 @@ export const server = {
     'advice.unreachable':
         'No connection to the scheduler. It is tried again by itself; check that the process runs and that you can reach it.',
     'explain.cancelled': 'It is cancelled.',
-    'explain.circuit_open': 'Calls to the executor “{worker}” keep failing; it is tried again at {at}.',
+    'explain.circuit_open': 'Calls to the executor “{worker}” keep failing; it is tried again at {at}. {why}',
     'explain.concurrency_limit':
         'Its concurrency limit of {limit} is reached; it starts when another one ends.',
     'explain.failed': 'It has failed.',
     'explain.handler_lock':
         'It runs, and waits for the lock “{lock}”. Held by: {holder}. Others before it in line: {before}',
+    'explain.handler_stops':
+        'It waits for the handler of “{execution}”, which was ended at {since}, to stop on worker “{worker}”',
     'explain.lock': 'It waits for the lock “{lock}”. Held by: {holder}. Others before it in line: {before}',
     'explain.lock_circle':
         'It waits for the lock “{lock}” in a circle of executions that wait for each other: {circle}',
@@ -61,7 +63,7 @@ export const server = {
     'explain.trial':
         'It has lost {losses} workers and may be what kills them. Such executions begin one after the other, this one not before {at}',
     'explain.waits_for_worker': 'Only worker “{worker}” may run it, and has no room or is not there',
-    'explain.worker_circuit_open': 'Calls to it keep failing; it is tried again at {at}.',
+    'explain.worker_circuit_open': 'Calls to it keep failing; it is tried again at {at}. {why}',
     'explain.worker_disconnected':
         'Its connection is gone; unless it comes back in time, it is declared offline. In hand: {running}',
     'explain.worker_draining': 'It is draining and gets nothing new. In hand: {running}',

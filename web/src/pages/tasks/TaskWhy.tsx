@@ -16,6 +16,7 @@ const calm = new Set([
     'run_goes_on',
     'workers_full',
     'previous_run',
+    'handler_stops',
     'not_due',
     'retry',
 ]);
