@@ -11,6 +11,7 @@
 #include "node/presence.h"
 #include "sim/checker.h"
 #include "sim/sim_store.h"
+#include "sim/traits.h"
 #include "sim/world.h"
 
 namespace takt::internal::sim {
@@ -39,6 +40,7 @@ using ConnectionPtr = std::shared_ptr<Connection>;
 // How a worker introduces itself.
 struct Greeting {
     Worker worker;
+    WorkerLoad load;
     std::vector<AttemptRef> holding;
     // The latest term that it was welcomed by.
     std::uint64_t epoch_seen = 0;
@@ -50,6 +52,7 @@ struct Cluster {
     World& world;
     Checker& checker;
     NodeConfig config;
+    Traits traits;
     std::vector<std::unique_ptr<SimNode>> nodes;
     std::vector<std::unique_ptr<SimWorker>> workers;
     Micros network_max = 3ms;  // Of one way.
@@ -214,6 +217,7 @@ class SimWorker {
     void Connect();
     void ConnectLater();
     void Beat();
+    void MakeOffer();
     void Send(Input input);
     void End(const Key& key, bool success);
     void SendReport(Held& held);
@@ -228,8 +232,9 @@ class SimWorker {
 
     Cluster& cluster_;
     const std::string name_;
-    const std::uint32_t capacity_;
-    std::vector<Text> queues_;  // That it serves; empty is all.
+    const bool is_first_;
+    Worker offer_;     // What it says of itself.
+    WorkerLoad load_;  // That it tells with each sign of life.
     bool up_ = false;
     int instance_ = 0;
     ProcessPtr process_ = std::make_shared<Process>();

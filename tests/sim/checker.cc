@@ -103,17 +103,21 @@ void Checker::OnCommit(const Batch& batch, Instant latest, const EngineConfig& c
     policies.OnCommit(batch, moves_, latest.wall, config);
     fires.OnCommit(batch);
     limits.OnCommit(batch, moves_, latest.wall, config);
+    handlers.OnCommit(batch, moves_, config);
     locks.OnCommit(batch, [this](const ExecutionId& id) { return Find(id); });
     flows.OnCommit(batch, moves_);
+    choices.OnCommit(batch, moves_);
     logs.OnCommit(batch, config, [this](const ExecutionId& id) { return MayBeRunAgain(id); });
     if (on_commit) on_commit(batch, moves_, config);
 }
 
-// Whether a delay is over, whatever the clocks say: those of two leaders differ, and may be set.
+// Whether a delay is over, whatever the clocks say: those of two leaders differ, and may be set. They
+// are read in whole milliseconds, and what waits is moved by the difference of two readings.
 bool Checker::HasWaited(const Execution& row) const {
     const auto made = made_.find(row.id);
+    const Duration rounded = Duration(2) * std::int64_t(world_.clocks_set);
     return row.task->run_at == Time{} && made != made_.end() &&
-           world_.now() - made->second >= row.task->opt().delay;
+           world_.now() - made->second >= row.task->opt().delay - rounded;
 }
 
 // An id that retention has forgotten is free for something new.
@@ -185,7 +189,8 @@ void Checker::OnChange(const ExecutionChange& change, const Batch& batch, Instan
     }
     // A run has no attempts; what it is made of has.
     const bool run = after.task->workflow() != nullptr;
-    if (!run && after.status == Status::kSuccess && before.status != Status::kSuccess) {
+    if (!run && after.status == Status::kSuccess && before.status != Status::kSuccess &&
+        !WasConcluded(after)) {
         // Exactly the current attempt must have been ended so by the handler that ran it.
         const auto ended = ended_.find(KeyOf(after));
         if (ended == ended_.end() || !ended->second) {
@@ -234,11 +239,12 @@ void Checker::CheckCapacity() {
 void Checker::OnWorker(const std::string& worker, std::uint32_t capacity) {
     std::uint32_t& known = capacities_[worker];
     known = std::max(known, capacity);
-    policies.OnWorker(worker, capacity);
 }
 
-void Checker::OnAssign(const Execution& execution, const Decided& decided) {
+void Checker::OnAssign(const Execution& execution, const Decided& decided,
+                       const EngineConfig& config) {
     limits.OnAssign(execution, decided);
+    choices.OnAssign(execution, decided, config);
     if (!attempts_.contains(KeyOf(execution))) {
         Fail(Describe(execution) + " was sent to a worker before it was committed");
     }
@@ -253,7 +259,7 @@ void Checker::OnVerdict(const AttemptRef& attempt, bool accepted) {
     const bool is_end = row && row->attempt == attempt.attempt && row->token == attempt.token;
     const bool succeeded = ended != ended_.end() && ended->second;
     if (!accepted) {
-        const bool stored = is_end && !MayBePurged(*row);
+        const bool stored = is_end && !MayBePurged(*row) && !WasConcluded(*row);
         if (stored && succeeded && row->status == Status::kSuccess) {
             Fail("a report of " + Describe(*row) + " was refused although it is stored");
         }
@@ -289,6 +295,7 @@ void Checker::OnStart(const AttemptRef& attempt, const std::string& worker, std:
 void Checker::OnEnd(const AttemptRef& attempt, bool success) {
     ended_[KeyOf(attempt)] = success;
     policies.OnEnd(attempt);
+    choices.OnEnd(attempt);
 }
 
 void Checker::OnUnanswered(const std::string& asked) {
@@ -312,6 +319,21 @@ void Checker::OnCancelled(const Execution& execution) {
     }
 }
 
+// An operator ended it, and not its worker.
+bool Checker::WasConcluded(const Execution& row) const {
+    const auto asked = concluding_.find(row.id);
+    return asked != concluding_.end() && asked->second.contains(row.status) && row.outcome &&
+           row.outcome->message.view() == kConcluded;
+}
+
+void Checker::OnConcluded(const Execution& execution) {
+    const Execution* row = Find(execution.id);
+    const bool stored = row && IsTerminal(row->status);
+    if (!stored && !redrives_.contains(execution.id)) {
+        Fail(Describe(execution) + " was confirmed as concluded before it was committed");
+    }
+}
+
 // --- The end ------------------------------------------------------------------------------------
 
 void Checker::CheckEnd(MemoryDatabase& database, bool quiet) {
@@ -327,7 +349,8 @@ void Checker::CheckEnd(MemoryDatabase& database, bool quiet) {
     for (const auto& [id, row] : rows_) {
         if (!IsTerminal(row.status)) Fail(Describe(row) + " never ended");
         if (row.status == Status::kFailed && row.outcome &&
-            row.outcome->reason == Reason::kHandlerFailed && row.failures == 0) {
+            row.outcome->reason == Reason::kHandlerFailed && row.failures == 0 &&
+            !WasConcluded(row)) {
             Fail(Describe(row) + " failed without a failure");
         }
         if (!quiet || row.status == Status::kSkipped) continue;

@@ -11,8 +11,10 @@
 #include <vector>
 
 #include "node/node.h"
+#include "sim/choice_checker.h"
 #include "sim/fire_checker.h"
 #include "sim/flow_checker.h"
+#include "sim/handler_checker.h"
 #include "sim/limit_checker.h"
 #include "sim/lock_checker.h"
 #include "sim/log_checker.h"
@@ -22,15 +24,20 @@
 
 namespace takt::internal::sim {
 
+// The message of what an operator concludes, by which it is told from what a worker reported.
+constexpr std::string_view kConcluded = "concluded";
+
 class Checker {
   public:
     explicit Checker(World& world, Partition partition = kDefaultPartition)
         : fires(world, [this](const std::string& what) { Fail(what); }),
           limits(world, fires, [this](const std::string& what) { Fail(what); }),
+          handlers(world, fires, [this](const std::string& what) { Fail(what); }),
           policies(world, fires, [this](const std::string& what) { Fail(what); }),
           locks(world, [this](const std::string& what) { Fail(what); }),
           flows([this](const std::string& what) { Fail(what); }),
           logs([this](const std::string& what) { Fail(what); }),
+          choices(world, [this](const std::string& what) { Fail(what); }),
           world_(world),
           partition_(partition) {}
 
@@ -41,10 +48,12 @@ class Checker {
     // The parts that look at one kind of promise each.
     FireChecker fires;
     LimitChecker limits;
+    HandlerChecker handlers;
     PolicyChecker policies;
     LockChecker locks;
     FlowChecker flows;
     LogChecker logs;
+    ChoiceChecker choices;
 
     // Workers and handlers are well: whatever fails, an attempt that has begun is not given up.
     bool workers_are_well = false;
@@ -58,7 +67,7 @@ class Checker {
     void OnCommit(const Batch& batch, Instant latest, const EngineConfig& config);
     void OnRefused(const Batch& batch, const Error& error);
     // A scheduler sends it, having decided so at `at` by its own clock.
-    void OnAssign(const Execution& execution, const Decided& decided);
+    void OnAssign(const Execution& execution, const Decided& decided, const EngineConfig& config);
     void OnVerdict(const AttemptRef& attempt, bool accepted);
     void OnStart(const AttemptRef& attempt, const std::string& worker, std::size_t running,
                  std::size_t capacity);
@@ -75,6 +84,9 @@ class Checker {
     void OnSubmitted(const Execution& execution);
     void OnCancelled(const Execution& execution);
     void OnRedrive(const ExecutionId& id) { redrives_.insert(id); }  // Asked for, maybe done.
+    // An operator asks to end it so, and later was told that it is.
+    void OnConclude(const ExecutionId& id, Status status) { concluding_[id].insert(status); }
+    void OnConcluded(const Execution& execution);
 
     // The store went back to where it was when this checker was copied. What was committed since is
     // forgotten already; what happened in the world, as `later` saw it, did happen.
@@ -108,6 +120,7 @@ class Checker {
     void ForgetPurged(const ExecutionId& id);
     bool MayBePurged(const Execution& row) const;
     bool HasWaited(const Execution& row) const;
+    bool WasConcluded(const Execution& row) const;
     void CheckCounts(const Execution& before, const Execution& after, const EngineConfig& config);
     void CheckCapacity();
 
@@ -132,8 +145,9 @@ class Checker {
     std::map<std::string, std::size_t> in_hand_;
     std::set<ExecutionId> submitted_;
     std::set<ExecutionId> redrives_;
-    std::map<ExecutionId, std::uint32_t> cancelled_;  // The attempt at which it was.
-    std::set<ExecutionId> lost_;                      // Were stored, and are not since a failover.
+    std::map<ExecutionId, std::set<Status>> concluding_;  // Asked for, maybe done.
+    std::map<ExecutionId, std::uint32_t> cancelled_;      // The attempt at which it was.
+    std::set<ExecutionId> lost_;  // Were stored, and are not since a failover.
 };
 
 }  // namespace takt::internal::sim

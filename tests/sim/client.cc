@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "model/workflow.h"
+#include "sim/kinds.h"
 
 namespace takt::internal::sim {
 
@@ -129,8 +130,24 @@ void SimClient::SubmitSomething(bool quiet) {
                                     .delay = Duration(100 + world.Below(1'000)),
                                     .delay_max = Duration(5'000)};
     AddLimits(job);
-    if (world.Chance(0.25)) AddSteps(job, quiet);
+    if (world.Chance(0.25)) {
+        AddSteps(job, quiet);
+    } else {
+        AskFor(job.type, job.options);
+    }
     Submit(job);
+}
+
+// Of workers: what they serve, and how one of them is chosen.
+void SimClient::AskFor(Text& type, TaskOptions& options) {
+    World& world = cluster_.world;
+    if (cluster_.traits.kinds) {
+        Kind kind = AnyKind(world);
+        type = kind.type;
+        options.labels = kind.labels;
+        options.target = kind.target;
+    }
+    if (cluster_.traits.strategies && world.Chance(0.3)) options.strategy = AnyStrategy(world);
 }
 
 // A small graph of steps, some of them divided, that hand on what they did.
@@ -157,6 +174,7 @@ void SimClient::AddSteps(Job& job, bool quiet) {
                 options->concurrency_max = 1;
             }
         }
+        AskFor(task->type, *options);
         WorkflowStep step;
         std::string payload;
         for (std::uint64_t before = 0; before < i; ++before) {
@@ -201,7 +219,7 @@ bool SimClient::canary_finished() const {
 void SimClient::Submit(const Job& job) {
     auto task = NewTaskPtr(new Task);
     if (!job.id.empty()) task->id = TaskId(Text(job.id));
-    if (!job.options.workflow) task->type = "work";
+    if (!job.options.workflow) task->type = job.type;
     task->queue = Text(job.queue);
     task->payload = job.payload;
     task->priority = job.priority;
@@ -278,6 +296,35 @@ void SimClient::CancelSomething() {
     });
 }
 
+void SimClient::ConcludeSomething() {
+    constexpr std::array<Status, 3> kEnds{Status::kSuccess, Status::kFailed, Status::kCancelled};
+    World& world = cluster_.world;
+    const ExecutionId id = AnyExecution();
+    const Execution* row = cluster_.checker.Find(id);
+    // What a run comes to is for its steps to say.
+    if (row && row->task->workflow()) return;
+    const Status status = kEnds[world.Below(kEnds.size())];
+    world.Note("operator", "concludes " + std::string(Name(status)), id.view());
+    cluster_.checker.OnConclude(id, status);
+    auto outcome = boost::intrusive_ptr<Outcome>(new Outcome);
+    outcome->message = Text(kConcluded);
+    outcome->data = Text("[\"" + id.text().str() + "\",0]");
+    if (status == Status::kFailed) outcome->reason = Reason::kHandlerFailed;
+    if (status == Status::kCancelled) outcome->reason = Reason::kCancelled;
+    Ask(Conclude{.execution = id, .status = status, .outcome = std::move(outcome)},
+        [this](const Result<Answer>& result) {
+            if (result) cluster_.checker.OnConcluded(result->execution);
+        });
+}
+
+void SimClient::SetStrategy() {
+    World& world = cluster_.world;
+    internal::SetStrategy set;
+    if (world.Chance(0.8)) set.strategy = AnyStrategy(world);
+    world.Note("operator", "chooses workers by", set.strategy ? Name(*set.strategy) : "");
+    Ask(std::move(set), [](const Result<Answer>&) {});
+}
+
 void SimClient::RedriveSomething() {
     const ExecutionId id = AnyExecution();
     cluster_.world.Note("client", "runs again", id.view());
@@ -287,6 +334,7 @@ void SimClient::RedriveSomething() {
 
 void SimClient::SetWorker(const std::string& worker, WorkerStatus status, bool insist) {
     cluster_.world.Note("operator", Name(status), worker);
+    cluster_.checker.choices.OnStatusAsked(worker, status);
     if (insist) ++pending_;
     Ask(SetWorkerStatus{0, WorkerId(Text(worker)), status, "drill"},
         [this, worker, status, insist](const Result<Answer>& result) {
@@ -303,6 +351,7 @@ void SimClient::SetWorker(const std::string& worker, WorkerStatus status, bool i
 
 void SimClient::RemoveWorker(const std::string& worker) {
     cluster_.world.Note("operator", "removes", worker);
+    cluster_.checker.choices.OnStatusAsked(worker, WorkerStatus::kOffline);
     Ask(internal::RemoveWorker{0, WorkerId(Text(worker)), true}, [](const Result<Answer>&) {});
 }
 

@@ -26,6 +26,10 @@ class SimClient {
     void SubmitSomething(bool quiet);
     void CancelSomething();
     void RedriveSomething();
+    // An operator says how something ended, instead of its worker.
+    void ConcludeSomething();
+    // An operator has workers chosen by another strategy.
+    void SetStrategy();
     void Canary();
     // An operator changes what a worker may get; for good only if `insist`.
     void SetWorker(const std::string& worker, WorkerStatus status, bool insist);
@@ -42,6 +46,7 @@ class SimClient {
         std::string payload;
         std::uint8_t priority = kPriorityNormal;
         Duration timeout{0};
+        Text type = "work";
         TaskOptions options;
         bool doubtful = false;  // An answer got lost: it may be there already.
     };
@@ -49,6 +54,7 @@ class SimClient {
     // Complains if a scheduler that lives never answers.
     void AwaitAnswer(const ProcessPtr& process, const std::shared_ptr<bool>& answered);
     void AddLimits(Job& job);
+    void AskFor(Text& type, TaskOptions& options);
     void AddSteps(Job& job, bool quiet);
     void Submit(const Job& job);
     void OnRefused(Job job, const Error& error, Steady asked);

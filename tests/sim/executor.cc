@@ -137,6 +137,7 @@ void SimExecutor::Beat() {
 
 void SimExecutor::SetStatus(WorkerStatus status, bool insist) {
     cluster_.world.Note("operator", Name(status), name_);
+    cluster_.checker.choices.OnStatusAsked(name_, status);
     checker_.OnDoubted(name_);
     if (insist) ++pending_;
     const SetWorkerStatus set{
@@ -154,6 +155,7 @@ void SimExecutor::SetStatus(WorkerStatus status, bool insist) {
 
 void SimExecutor::Remove() {
     cluster_.world.Note("operator", "removes", name_);
+    cluster_.checker.choices.OnStatusAsked(name_, WorkerStatus::kOffline);
     checker_.OnDoubted(name_);
     Ask([id = WorkerId(Text(name_))](
             PushLink& link, Done<void> done) { link.Remove(id, nullptr, std::move(done)); },

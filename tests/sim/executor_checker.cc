@@ -69,6 +69,8 @@ ExecutorChecker::End ExecutorChecker::EndOf(const RowMove& move) {
         return {past->reason == Reason::kTimeout ? Kind::kTimeout : Kind::kFailed,
                 past->message.str()};
     }
+    // An operator's word, not its own.
+    if (row.outcome->message.view() == kConcluded) return {};
     if (row.status == Status::kSuccess) return {Kind::kSuccess, row.outcome->data.str()};
     if (row.status != Status::kFailed) return {};
     switch (row.outcome->reason) {

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "model/fire_plan.h"
+#include "sim/due_plan.h"
 #include "sim/world.h"
 #include "store/store.h"
 
@@ -55,10 +55,10 @@ class FireChecker {
     bool MayComeAgain(const TaskRow& before, Time due) const;
     void CheckRecords(const std::vector<Record>& records);
     void CheckPut(const TaskRow& before, const TaskRow& after, const std::vector<Record>& records);
-    void CheckPlace(const TaskRow& row, const FirePlan& plan);
-    void CheckNoneLost(const TaskRow& before, const TaskRow& after, const FirePlan& plan,
+    void CheckPlace(const TaskRow& row, const DuePlan& plan);
+    void CheckNoneLost(const TaskRow& before, const TaskRow& after, const DuePlan& plan,
                        const std::vector<Record>& records);
-    void CheckNoneJumped(const TaskRow& before, const TaskRow& after, const FirePlan& plan);
+    void CheckNoneJumped(const TaskRow& before, const TaskRow& after, const DuePlan& plan);
     bool WasMissed(const TaskRow& row, Time due) const;
 
     World& world_;

@@ -49,7 +49,7 @@ class LeadStore final : public CallStore<LeadStore> {
         world.After(arrival - world.now(), nullptr,
                     [&world, &database = database_, &cut = cut_, process = process_, answer,
                      work = std::move(work)]() mutable {
-                        // What is sent by a process that dies may arrive or not.
+                        // A message that is sent by a process that dies may arrive or not.
                         if (!process->alive ? world.Chance(0.5) : cut) return;
                         Result<T> result = work(database.rows);
                         if (!process->alive || world.Chance(database.reply_lost)) return;

@@ -37,10 +37,6 @@ bool PassedThrough(const RowMove& move) {
     return Began(move) || (ended_once && move.after.status == Status::kCancelled);
 }
 
-bool Limited(const Task& task) {
-    return task.opt().concurrency_max > 0 || task.opt().rate.count > 0;
-}
-
 // The key of those that share a limit, as docs/scheduling.md says.
 Text SharedKeyOf(const Task& task) {
     if (!task.opt().concurrency_key.empty()) return task.opt().concurrency_key;
@@ -61,9 +57,8 @@ QueueLimits ReadLimits(const Text& value) {
 
 void LimitChecker::OnCommit(const Batch& batch, const std::vector<RowMove>& moves, Time wall_latest,
                             const EngineConfig& config) {
-    ++commits_;
     clock_latest_ = std::max(clock_latest_, wall_latest);
-    for (const RowMove& move : moves) Follow(move, batch.term.epoch);
+    for (const RowMove& move : moves) Follow(move);
     for (const Change& change : batch.changes) {
         if (const auto* setting = std::get_if<SettingPut>(&change)) NoteWindow(*setting);
     }
@@ -73,14 +68,13 @@ void LimitChecker::OnCommit(const Batch& batch, const std::vector<RowMove>& move
     CheckQueues(batch, moves, config);
 }
 
-void LimitChecker::Follow(const RowMove& move, std::uint64_t epoch) {
+void LimitChecker::Follow(const RowMove& move) {
     const Execution& row = move.after;
-    if (Began(move)) begun_[{row.id, row.attempt}] = {commits_, epoch};
     if (!row.task->opt().unique_key.empty()) key_held_[row.task->opt().unique_key] = world_.now();
     if (IsTerminal(row.status)) {
         live_.erase(row.id);
     } else {
-        live_[row.id] = {row, {commits_, epoch}, move.redriven};
+        live_[row.id] = {row, move.redriven};
     }
 }
 
@@ -305,23 +299,6 @@ void LimitChecker::OnAssign(const Execution& execution, const Decided& decided) 
         }
         if (from + options.expires_after <= at - decided.ahead) {
             fail_(execution.id.text().str() + " was started after it had expired");
-        }
-    }
-    const auto begun = begun_.find({execution.id, execution.attempt});
-    if (begun == begun_.end()) return;
-    for (const auto& [id, row] : live_) {
-        const Execution& other = row.execution;
-        // Only what lay ready, in front of no gate, from before the batch until now. By the clock
-        // of another leader its time may not have come yet.
-        const bool lay_ready =
-            other.status == Status::kPending && other.attempt == 0 &&
-            row.written.commit < begun->second.commit && row.written.epoch == begun->second.epoch &&
-            other.origin == Origin::kOnce && other.scheduled_at <= other.created_at &&
-            other.ready_at <= at && !Limited(*other.task) && other.task->opt().locks.empty();
-        if (!lay_ready || !(other.task->queue == execution.task->queue)) continue;
-        if (other.task->priority > execution.task->priority) {
-            fail_(execution.id.text().str() + " was started before " + id.text().str() +
-                  ", which is more urgent");
         }
     }
 }

@@ -1,4 +1,4 @@
-// LimitChecker: modes, unique keys, limits of concurrency, rate and queues, expiry and priorities,
+// LimitChecker: modes, unique keys, limits of concurrency, rate and queues, and expiry,
 // as the committed rows and what is sent to workers show them.
 #pragma once
 
@@ -62,13 +62,8 @@ class LimitChecker {
     void Recall(const LimitChecker& later);
 
   private:
-    struct Written {
-        std::uint64_t commit = 0;  // Its number.
-        std::uint64_t epoch = 0;
-    };
     struct Row {
         Execution execution;
-        Written written;  // Last.
         bool redriven = false;
     };
     struct Window {
@@ -79,7 +74,7 @@ class LimitChecker {
         bool right = false;       // The clock of who gave it was.
     };
 
-    void Follow(const RowMove& move, std::uint64_t epoch);
+    void Follow(const RowMove& move);
     void CheckModes();
     void NoteWindow(const SettingPut& setting);
     void CheckUnique(const RowMove& move, std::uint64_t epoch);
@@ -92,7 +87,6 @@ class LimitChecker {
     World& world_;
     const FireChecker& fires_;
     const Complain fail_;
-    std::uint64_t commits_ = 0;
     std::map<ExecutionId, Row> live_;
     std::map<Text, std::vector<Window>> windows_;  // By unique key.
     std::map<ExecutionId, Time> written_until_;    // Of their windows, as the store has it.
@@ -103,8 +97,7 @@ class LimitChecker {
     std::map<Text, Steady> key_held_;      // Until when somebody had it, as far as rows show.
     std::map<Text, Steady> full_;          // When a queue was last seen to be full.
     std::map<Text, std::size_t> waiting_;  // By queue, before the batch under way.
-    std::map<std::pair<ExecutionId, std::uint32_t>, Written> begun_;  // By attempt.
-    Time clock_latest_{};                                             // That any leader ever saw.
+    Time clock_latest_{};                  // That any leader ever saw.
 };
 
 }  // namespace takt::internal::sim

@@ -2,12 +2,15 @@
 
 #include <algorithm>
 
+#include "engine/leftover.h"
+
 namespace takt::internal::sim {
 
 void LockChecker::OnCommit(const Batch& batch, const FindRow& find) {
     bool changed = false;
     // A batch ends what others are given by it: in any order of its changes.
     for (const Change& change : batch.changes) {
+        if (const auto* setting = std::get_if<SettingPut>(&change)) NoteLeftover(*setting);
         const auto* record = std::get_if<RecordPut>(&change);
         if (!record || record->kind != RecordKind::kLock) continue;
         changed = true;
@@ -103,6 +106,19 @@ void LockChecker::OnGone(const Text& id) {
         fail_("the lease of lock holder " + id.str() + " ended early");
 }
 
+void LockChecker::NoteLeftover(const SettingPut& setting) {
+    if (!setting.key.view().starts_with(Leftover::kPrefix)) return;
+    leftovers_.erase(setting.key);
+    const auto leftover = ReadLeftover(setting.value);
+    if (leftover) leftovers_[setting.key] = leftover->locks;
+}
+
+bool LockChecker::IsLeftover(const Text& id) const {
+    return std::ranges::any_of(leftovers_, [&](const auto& entry) {
+        return std::ranges::find(entry.second, id) != entry.second.end();
+    });
+}
+
 void LockChecker::CheckHolders(const FindRow& find) {
     std::map<Text, std::uint32_t> taken;
     for (const auto& [id, holding] : held_) {
@@ -114,7 +130,8 @@ void LockChecker::CheckHolders(const FindRow& find) {
         if (holding.execution.empty()) continue;
         const Execution* row = find(holding.execution);
         const bool own = row && IsWorking(row->status) && row->attempt == holding.attempt;
-        if (!own) fail_("an attempt that is over holds a lock: " + holding.execution.text().str());
+        if (!own && !IsLeftover(id))
+            fail_("an attempt that is over holds a lock: " + holding.execution.text().str());
     }
 }
 

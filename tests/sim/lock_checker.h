@@ -8,6 +8,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "model/execution.h"
 #include "model/lock.h"
@@ -51,6 +52,8 @@ class LockChecker {
   private:
     void OnPut(const Text& id, const Text& value);
     void OnGone(const Text& id);
+    void NoteLeftover(const SettingPut& setting);
+    bool IsLeftover(const Text& id) const;
     void CheckHolders(const FindRow& find);
     // Who has to hold what the execution declares: it, or the outermost run above it with locks.
     static const Execution& HolderFor(const Execution& row, const FindRow& find);
@@ -61,6 +64,8 @@ class LockChecker {
     std::map<Text, LockHolding> held_;            // As stored.
     std::map<std::uint64_t, ExecutionId> given_;  // By token: all that attempts and runs ever had.
     std::set<ExecutionId> working_;  // Those with locks that are at work, or go on as runs.
+    // Holdings of executions that are over, by the setting that keeps them until handlers have stopped.
+    std::map<Text, std::vector<Text>> leftovers_;
     std::map<Text, Steady> leases_;  // As clients were told.
     std::set<Text> released_;
     std::uint64_t token_latest_ = 0;

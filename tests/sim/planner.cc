@@ -4,6 +4,8 @@
 #include <memory>
 #include <utility>
 
+#include "sim/kinds.h"
+
 namespace takt::internal::sim {
 
 constexpr std::array<const char*, 2> kQueues{"default", "bulk"};
@@ -44,6 +46,12 @@ Recurrence SimPlanner::AnyRecurrence(bool quiet) {
             recurrence.every_after_end = Duration(200 + world.Below(2'000));
             break;
     }
+    if (const ZoneChange* zone = cluster_.traits.zone; zone && world.Chance(0.6)) {
+        recurrence = {};
+        recurrence.cron = AnyCronAround(world, *zone);
+        recurrence.timezone = zone->zone;
+        recurrence.dst = Dst(world.Below(3));
+    }
     if (world.Chance(0.3)) recurrence.jitter = Duration(world.Below(1'500));
     if (world.Chance(0.2)) recurrence.fires_max = 1 + world.Below(20);
     if (!quiet && world.Chance(0.2)) {
@@ -66,6 +74,14 @@ TaskOptions SimPlanner::AnyOptions(bool quiet) {
     if (world.Chance(0.2)) options.start_deadline = Duration(500 + world.Below(4'000));
     options.catch_up_after_pause = world.Chance(0.3);
     if (!quiet && world.Chance(0.2)) options.expires_after = Duration(500 + world.Below(4'000));
+    if (cluster_.traits.kinds) {
+        Kind kind = AnyKind(world);
+        options.labels = kind.labels;
+        options.target = kind.target;
+        // For MakeOne, which is asked for the same task again.
+        options.metadata = {{"type", kind.type}};
+    }
+    if (cluster_.traits.strategies && world.Chance(0.5)) options.strategy = AnyStrategy(world);
     switch (world.Below(6)) {
         case 0:
             options.concurrency_key = "two-at-once";
@@ -87,7 +103,7 @@ NewTaskPtr SimPlanner::MakeOne(const TaskId& id, const TaskOptions& options) {
     auto task = NewTaskPtr(new Task);
     task->id = id;
     task->name = id.text();
-    task->type = "work";
+    task->type = options.metadata.empty() ? Text("work") : options.metadata.front().second;
     task->queue = kQueues[id.view().back() % 2];
     task->timeout = 3s;
     task->options = std::make_unique<TaskOptions>(options);

@@ -14,9 +14,6 @@ constexpr Micros kTimeoutLate = 15s;
 // So many fires without any jitter are no accident if each has a hundred places to choose from.
 constexpr int kWithoutJitter = 6;
 constexpr Duration kJitterNoticed{100};
-// A step, a commit and a message take some milliseconds when nothing fails. A heartbeat, which would
-// feed a worker that was forgotten, comes each second.
-constexpr Micros kLiesReady = 300ms;
 
 std::string NameRun(const Execution& row) {
     return row.id.text().str() + " of " + row.task->id.text().str();
@@ -64,7 +61,6 @@ void PolicyChecker::OnCommit(const Batch& batch, const std::vector<RowMove>& mov
         }
         CheckLoss(move, config);
         CheckTimeout(move, batch, config);
-        if (nothing_fails && HasBegun(move)) CheckRoom(move);
     }
     CheckDrains(batch, moves);
     Follow(moves);
@@ -106,7 +102,7 @@ void PolicyChecker::CheckMisfire(const Execution& row, const Batch& batch,
     if (options.misfire == Misfire::kSkip && late > config.misfire_tolerance) {
         fail_(NameRun(row) + " was fired late although what is late is to be skipped");
     }
-    const auto plan = FirePlan::Make(*options.recurrence, row.task->created_at);
+    const auto plan = DuePlan::Make(*options.recurrence, row.task->created_at);
     if (!plan || plan->after_end()) return;
     auto next = plan->Next(row.scheduled_at);
     if (IsUnsettled(row, batch)) {
@@ -263,16 +259,12 @@ void PolicyChecker::CheckTimeout(const RowMove& move, const Batch& batch,
 void PolicyChecker::OnAssign(const Assign& assign, Time decided, const EngineConfig& config) {
     const Execution& row = assign.execution;
     CheckRetry(row, decided, config);
-    const std::string worker = row.worker.text().str();
-    sent_[{row.id.text().str(), row.attempt}] = {world_.now(), assign.session, worker, row.token};
-    ++workers_[worker].in_hand;
+    sent_[{row.id.text().str(), row.attempt}] = {world_.now(), assign.session, row.token};
 }
 
 void PolicyChecker::OnEnd(const AttemptRef& attempt) {
     const auto sent = sent_.find({attempt.execution.text().str(), attempt.attempt});
     if (sent == sent_.end() || sent->second.token != attempt.token) return;
-    KnownWorker& worker = workers_[sent->second.worker];
-    if (worker.in_hand-- >= worker.capacity) worker.free_since = world_.now();
     sent_.erase(sent);
 }
 
@@ -306,9 +298,7 @@ void PolicyChecker::CheckDrains(const Batch& batch, const std::vector<RowMove>& 
         }
         if (const auto* put = std::get_if<WorkerPut>(&change)) {
             changed.insert(put->row.id.text().str());
-            KnownWorker& worker = workers_[put->row.id.text().str()];
-            worker.status = put->row.status;
-            if (!std::exchange(worker.online, true)) worker.free_since = world_.now();
+            workers_[put->row.id.text().str()] = put->row.status;
         }
     }
     for (const RowMove& move : moves) {
@@ -317,28 +307,10 @@ void PolicyChecker::CheckDrains(const Batch& batch, const std::vector<RowMove>& 
         const auto worker = workers_.find(name);
         // A worker that is set aside by the same batch, perhaps once more, was given it just before.
         if (worker == workers_.end() || changed.contains(name)) continue;
-        const WorkerStatus status = worker->second.status;
+        const WorkerStatus status = worker->second;
         if (status == WorkerStatus::kDraining || status == WorkerStatus::kMaintenance) {
             fail_(NameRun(move.after) + " was given to " + name + ", which is drained");
         }
-    }
-}
-
-// An execution that nothing holds back is given to a worker as soon as one has room.
-void PolicyChecker::CheckRoom(const RowMove& move) {
-    const Execution& row = move.after;
-    const TaskOptions& options = row.task->opt();
-    const bool plain = row.origin == Origin::kOnce && row.parent.empty() && row.attempt == 1 &&
-                       options.concurrency_max == 0 && options.rate.count == 0 &&
-                       options.locks.empty() && !row.task->workflow();
-    const auto waited = live_.find(row.id);
-    if (!plain || waited == live_.end()) return;
-    const Duration lay = world_.wall() - std::max(row.ready_at, row.created_at);
-    const KnownWorker& worker = workers_[row.worker.text().str()];
-    const bool had_room = worker.online && worker.in_hand < worker.capacity &&
-                          world_.now() - worker.free_since > kLiesReady;
-    if (Micros(lay) > kLiesReady && had_room) {
-        fail_(NameRun(row) + " lay ready although " + row.worker.text().str() + " had room");
     }
 }
 

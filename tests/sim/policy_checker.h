@@ -26,15 +26,11 @@ class PolicyChecker {
     PolicyChecker(World& world, const FireChecker& fires, Complain fail)
         : world_(world), fires_(fires), fail_(std::move(fail)) {}
 
-    // Nothing fails: nobody who has room may be left without what lies ready for long.
     bool nothing_fails = false;
 
     // Before `fires` has seen the batch.
     void OnCommit(const Batch& batch, const std::vector<RowMove>& moves, Time wall_latest,
                   const EngineConfig& config);
-    void OnWorker(const std::string& worker, std::uint32_t capacity) {
-        workers_[worker].capacity = capacity;
-    }
     // An attempt is sent, which a leader decided on at `decided` by its clock.
     void OnAssign(const Assign& assign, Time decided, const EngineConfig& config);
     // A scheduler lets go of its effects; `reaches` tells whether a session is still there.
@@ -52,16 +48,8 @@ class PolicyChecker {
     struct Sent {
         Steady at{};
         SessionId session = 0;
-        std::string worker;
         Token token{};
         bool told_to_stop = false;
-    };
-    struct KnownWorker {
-        std::uint32_t capacity = 0;
-        WorkerStatus status = WorkerStatus::kOnline;
-        std::size_t in_hand = 0;  // Sent, and not ended by its handler.
-        bool online = false;      // Since the first row of it.
-        Steady free_since{};
     };
     // Fires of one task that came late, one after the other, in one term.
     struct CaughtUp {
@@ -84,7 +72,6 @@ class PolicyChecker {
     void CheckLoss(const RowMove& move, const EngineConfig& config);
     void CheckTimeout(const RowMove& move, const Batch& batch, const EngineConfig& config);
     void CheckDrains(const Batch& batch, const std::vector<RowMove>& moves);
-    void CheckRoom(const RowMove& move);
     void Follow(const std::vector<RowMove>& moves);
     // Whether the batch changes the task's times or its pause, or makes up for what was passed over.
     bool IsUnsettled(const Execution& row, const Batch& batch) const;
@@ -96,7 +83,7 @@ class PolicyChecker {
     std::map<ExecutionId, RowMove> live_;
     std::set<WorkerId> had_suspects_;  // Workers that ever had one.
     std::map<Key, Sent> sent_;         // And not ended by their handlers.
-    std::map<std::string, KnownWorker> workers_;
+    std::map<std::string, WorkerStatus> workers_;
     std::map<TaskId, CaughtUp> caught_up_;
     std::map<std::pair<TaskId, std::uint64_t>, Jitter> jitters_;  // By the task's version.
 };

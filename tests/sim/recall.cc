@@ -10,9 +10,11 @@ namespace takt::internal::sim {
 void Checker::Recall(const Checker& later) {
     fires.Recall(later.fires);
     limits.Recall(later.limits);
+    handlers.Recall();
     policies.Recall(later.policies);
     locks.Recall(later.locks);
     logs.Recall(later.logs);
+    choices.Recall(later.choices);
     failure_ = later.failure_;
     commits_ = later.commits_;
     losses_ = later.losses_;
@@ -22,6 +24,7 @@ void Checker::Recall(const Checker& later) {
     let_go_ = later.let_go_;
     capacities_ = later.capacities_;
     redrives_ = later.redrives_;
+    concluding_ = later.concluding_;
     // Nothing else may be lost than what came after the copy.
     lost_ = later.lost_;
     for (const auto& [id, row] : later.rows_) {

@@ -1,6 +1,8 @@
 #include "sim/sim_config.h"
 
 #include "base/failpoint.h"
+#include "sim/kinds.h"
+#include "sim/traits.h"
 
 namespace takt::internal::sim {
 
@@ -33,6 +35,34 @@ NodeConfig MakeConfig(const SimulationOptions& options) {
         config.leadership.shares.kept_for = Duration(0);
     }
     return config;
+}
+
+Traits DrawTraits(World& world, const SimulationOptions& options, NodeConfig& config) {
+    Traits traits;
+    traits.kinds = world.Chance(0.5);
+    traits.strategies = world.Chance(0.4);
+    traits.operators = world.Chance(0.5);
+    if (world.Chance(0.3)) {
+        const auto changes = ZoneChanges();
+        traits.zone = &changes[world.Below(changes.size())];
+        world.begin = Time(std::chrono::seconds(traits.zone->at)) - Duration(world.Below(60'000));
+    }
+    if (traits.strategies) config.engine.strategy = AnyStrategy(world);
+    if (world.Chance(0.2)) config.engine.ageing = Duration(100 + world.Below(3'000));
+    if (options.changes_per_step == 0 && world.Chance(0.3)) {
+        config.engine.changes_per_step = 1 + world.Below(10);
+    }
+    // As narrow as config/check.cc lets it be.
+    if (options.drill == Drill::kNone && world.Chance(0.2)) {
+        config.engine.worker_lease = config.leadership.ttl + Duration(world.Below(500));
+    }
+    std::string about = traits.kinds ? "kinds" : "";
+    if (traits.strategies) about += " " + std::string(Name(config.engine.strategy));
+    if (traits.operators) about += " operators";
+    if (traits.zone) about += " " + std::string(traits.zone->zone);
+    about += " ageing " + FormatDuration(config.engine.ageing) + ", changes";
+    world.Note("world", "has", about, config.engine.changes_per_step);
+    return traits;
 }
 
 }  // namespace takt::internal::sim

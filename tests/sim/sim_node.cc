@@ -140,7 +140,8 @@ void SimNode::Accept(const ConnectionPtr& connection, Greeting greeting) {
     cluster_.ToWorker(connection, [connection, row](SimWorker& w) {
         w.OnWelcome(connection, {row.partition, row.epoch, row.nonce});
     });
-    node_->Tell(Attach{connection->session, greeting.worker, std::move(greeting.holding)});
+    node_->Tell(
+        Attach{connection->session, greeting.worker, std::move(greeting.holding), greeting.load});
 }
 
 void SimNode::Hear(const ConnectionPtr& connection, Input input) {
@@ -188,9 +189,11 @@ void SimNode::CheckEffects(const Effects& effects) {
     for (const Assign& assign : effects.assigns) {
         const Time at = decided[{assign.execution.id, assign.execution.attempt}];
         checker.policies.OnAssign(assign, at, cluster_.config.engine);
-        checker.OnAssign(assign.execution, {.at = at,
-                                            .batch_began = effects.begun_at,
-                                            .ahead = host_.AheadSince(effects.begun_at)});
+        checker.OnAssign(assign.execution,
+                         {.at = at,
+                          .batch_began = effects.begun_at,
+                          .ahead = host_.AheadSince(effects.begun_at)},
+                         cluster_.config.engine);
     }
     for (const Verdict& verdict : effects.verdicts) {
         const bool pushed =

@@ -46,10 +46,7 @@ bool SimDatabase::IsImpossible(const Batch& batch) {
 
 // Its sender is told.
 void SimDatabase::Acknowledge(const Batch& batch, const Result<void>& result) {
-    if (!result) {
-        if (result.error().code == ErrorCode::kInvalid) told_so_.insert(batch.term.nonce);
-        return;
-    }
+    if (!result) return;
     std::uint64_t& last = acknowledged_[batch.term.nonce];
     last = std::max(last, batch.sequence);
 }
@@ -194,9 +191,16 @@ void SimStore::Commit(BatchPtr batch, Done<void> done) {
                               });
     }
     Send<void>(work,
-               [&database = database_, batch, done = std::move(done)](Result<void> result) mutable {
+               [&database = database_, process = process_, batch,
+                done = std::move(done)](Result<void> result) mutable {
                    database.Acknowledge(*batch, result);
+                   const bool impossible = !result && result.error().code == ErrorCode::kInvalid;
                    done(std::move(result));
+                   if (!impossible) return;
+                   // The answer waits in the process's loop, behind what may commit before it is read.
+                   database.world.After(0us, process, [&database, nonce = batch->term.nonce] {
+                       database.told_so_.insert(nonce);
+                   });
                },
                {.write = true, .partition = batch->term.partition});
 }

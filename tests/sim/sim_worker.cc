@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "sim/actors.h"
+#include "sim/kinds.h"
 
 namespace takt::internal::sim {
 
@@ -12,12 +13,27 @@ constexpr Micros kPatience = 3s;
 constexpr Micros kBeat = 1s;
 
 SimWorker::SimWorker(Cluster& cluster, int number, std::uint32_t capacity)
-    : cluster_(cluster), name_("worker-" + std::to_string(number)), capacity_(capacity) {
+    : cluster_(cluster), name_("worker-" + std::to_string(number)), is_first_(number == 1) {
+    offer_.id = WorkerId(Text(name_));
+    offer_.capacity = capacity;
     cluster_.checker.OnWorker(name_, capacity);
+    World& world = cluster.world;
     // The first serves all queues, so that somebody does.
-    if (number > 1 && cluster.world.Chance(0.3)) {
-        queues_.push_back(cluster.world.Chance(0.5) ? "default" : "bulk");
+    if (!is_first_ && world.Chance(0.3)) {
+        offer_.queues.emplace_back(world.Chance(0.5) ? "default" : "bulk");
     }
+    MakeOffer();
+    if (!cluster.traits.strategies) return;
+    offer_.weight = 1 + std::uint32_t(world.Below(10));
+    load_.cpu = float(world.Below(100)) / 100;
+    load_.memory = float(world.Below(100)) / 100;
+    load_.connections = std::uint32_t(world.Below(6));
+    cluster.checker.choices.strategies.OnLoad(name_, load_);
+}
+
+// Another process may serve something else, and carry other labels.
+void SimWorker::MakeOffer() {
+    if (cluster_.traits.kinds) OfferKinds(cluster_.world, is_first_, offer_);
 }
 
 void SimWorker::Start() {
@@ -25,6 +41,8 @@ void SimWorker::Start() {
     up_ = true;
     ++instance_;
     Note("starts as instance", "", std::uint64_t(instance_));
+    if (instance_ > 1 && cluster_.world.Chance(0.3)) MakeOffer();
+    offer_.instance = Text(name_ + "." + std::to_string(instance_));
     process_ = std::make_shared<Process>();
     seen_ = {};
     connection_.reset();
@@ -38,6 +56,7 @@ void SimWorker::Crash() {
     up_ = false;
     process_->alive = false;
     held_.clear();
+    cluster_.checker.handlers.OnDeath(name_);
     if (connection_) cluster_.Cut(connection_, cluster_.world.Chance(0.7), false);
     connection_.reset();
 }
@@ -85,12 +104,7 @@ void SimWorker::Connect() {
     connection_->node_process = node.process();
     connection_->worker_process = process_;
     heard_ = cluster_.world.now();
-    Worker worker;
-    worker.id = WorkerId(Text(name_));
-    worker.capacity = capacity_;
-    worker.queues = queues_;
-    worker.instance = Text(name_ + "." + std::to_string(instance_));
-    Greeting greeting{worker, {}, seen_.epoch, seen_.nonce};
+    Greeting greeting{offer_, load_, {}, seen_.epoch, seen_.nonce};
     for (const auto& [key, held] : held_) greeting.holding.push_back(held.ref);
     cluster_.ToNode(connection_, [connection = connection_, greeting](SimNode& n) {
         n.Accept(connection, greeting);
@@ -134,7 +148,7 @@ void SimWorker::Beat() {
             cluster_.Cut(connection_, cluster_.world.Chance(0.5), false);
             ConnectLater();
         } else if (connection_) {
-            Send(Heartbeat{connection_->session, {}});
+            Send(Heartbeat{connection_->session, load_});
         }
         Beat();
     });
@@ -164,7 +178,9 @@ void SimWorker::OnAssign(const ConnectionPtr& connection, const Assign& assign) 
     const Key key = KeyOf(ref);
     Note("runs", row.id.view(), row.attempt);
     held_[key] = {.ref = ref};
-    cluster_.checker.OnStart(ref, name_, Running(), capacity_);
+    cluster_.checker.OnStart(ref, name_, Running(), offer_.capacity);
+    cluster_.checker.handlers.OnStart(row, name_);
+    cluster_.checker.choices.OnStart(offer_, row);
     cluster_.checker.locks.OnAssign(
         row, assign.locks, [this](const ExecutionId& id) { return cluster_.checker.Find(id); });
     if (cluster_.world.Chance(0.9)) Send(Started{connection_->session, ref});
@@ -220,6 +236,7 @@ void SimWorker::End(const Key& key, bool success) {
     found->second.running = false;
     found->second.success = success;
     cluster_.checker.OnEnd(found->second.ref, success);
+    cluster_.checker.handlers.OnEnd(found->second.ref);
     SendReport(found->second);
 }
 

@@ -10,6 +10,7 @@
 #include "sim/sim_config.h"
 #include "sim/space.h"
 #include "sim/store_faults.h"
+#include "sim/worker_faults.h"
 
 namespace takt::internal::sim {
 namespace {
@@ -40,6 +41,7 @@ class Simulation {
                   }),
           store_faults_(world_, database_, spaces_) {
         NodeConfig config = MakeConfig(options);
+        traits_ = DrawTraits(world_, options, config);
         hours_ = !quiet_ && world_.Chance(0.1) && options.hours;
         if (!quiet_) {
             database_.limits.pipeline_max = 1 + world_.Below(3);
@@ -101,6 +103,7 @@ class Simulation {
         Space& space =
             *spaces_.emplace_back(std::make_unique<Space>(world_, database_, config, partition));
         Cluster& cluster = space.cluster;
+        cluster.traits = traits_;
         if (quiet_) {
             cluster.handler_max = 800ms;  // Within every timeout.
         } else {
@@ -111,14 +114,17 @@ class Simulation {
         const bool drilled = options_.drill != Drill::kNone;
         space.checker.workers_are_well = drilled || (quiet_ && forgets);
         space.checker.limits.clocks_are_right = quiet_ && !forgets;
-        space.checker.policies.nothing_fails = options_.quiet && !drilled && !forgets;
+        space.checker.policies.nothing_fails = space.checker.choices.nothing_fails =
+            options_.quiet && !drilled && !forgets;
         const std::uint64_t workers = 1 + world_.Below(4);
+        // There is something to choose from as long as workers have room.
+        const std::uint64_t most = traits_.strategies ? 12 : 4;
         for (const auto& host : hosts_) {
             cluster.nodes.push_back(std::make_unique<SimNode>(cluster, *host));
         }
         for (std::uint64_t i = 1; i <= workers; ++i) {
-            cluster.workers.push_back(
-                std::make_unique<SimWorker>(cluster, int(i), 1 + std::uint32_t(world_.Below(4))));
+            cluster.workers.push_back(std::make_unique<SimWorker>(
+                cluster, int(i), 1 + std::uint32_t(world_.Below(most))));
         }
     }
 
@@ -183,13 +189,15 @@ class Simulation {
         world_.After(world_.Between(0us, 1s), nullptr, [this, number] {
             if (options_.steps_left_out.contains(number)) return NextStep(number + 1);
             Space& space = AnySpace();
+            if (traits_.strategies && world_.Chance(0.05)) space.client.SetStrategy();
             const std::uint64_t dice = quiet_ ? 0 : world_.Below(18);
             if (dice < 8) {
                 space.client.SubmitSomething(quiet_);
             } else if (dice < 10) {
                 space.client.CancelSomething();
             } else if (dice < 11) {
-                space.client.RedriveSomething();
+                traits_.operators&& world_.Chance(0.5) ? space.client.ConcludeSomething()
+                                                       : space.client.RedriveSomething();
             } else if (dice >= 14) {
                 space.locker.LockSomething();
             } else {
@@ -213,15 +221,17 @@ class Simulation {
                     break;
                 case 1: {
                     Space& space = AnySpace();
-                    WorkerFault(space.client, AnyWorker(space));
+                    WorkerFault(space, AnyWorker(space), faulty_, Undo());
                     break;
                 }
                 case 2:
                     store_faults_.Fault(Undo());
                     break;
-                case 3:
-                    LinkFault(AnySpace());
+                case 3: {
+                    Space& space = AnySpace();
+                    LinkFault(space.cluster, AnyWorker(space));
                     break;
+                }
                 case kFailover:
                     store_faults_.FailOver(Undo());
                     break;
@@ -268,35 +278,6 @@ class Simulation {
                 node.SetClock(std::clamp(offset, -2 * hour, 2 * hour));
             }
         }
-    }
-
-    void WorkerFault(SimClient& client, SimWorker& worker) {
-        switch (world_.Below(5)) {
-            case 0:
-                worker.Crash();
-                return Later(10ms, 8s, [&worker] { worker.Start(); });
-            case 1:
-                return worker.Freeze(world_.Between(500ms, 20s));
-            case 2:
-                worker.SayGoodbye();
-                return Later(100ms, 5s, [&worker] { worker.Start(); });
-            case 3:
-                client.SetWorker(worker.name(), WorkerStatus::kDraining, false);
-                // Nobody leaves a worker drained, also if that word arrives after those of the heal.
-                return world_.After(world_.Between(500ms, 4s), nullptr, [this, &client, &worker] {
-                    client.SetWorker(worker.name(), WorkerStatus::kOnline, !faulty_);
-                });
-            default:
-                if (world_.Chance(0.5)) return client.RemoveWorker(worker.name());
-                client.SetWorker(worker.name(), WorkerStatus::kOffline, false);
-        }
-    }
-
-    void LinkFault(Space& space) {
-        const SimWorker& worker = AnyWorker(space);
-        if (!worker.connection()) return;
-        world_.Note(space.cluster.Of(worker.name()), "has its connection cut");
-        space.cluster.Cut(worker.connection(), world_.Chance(0.5), world_.Chance(0.5));
     }
 
     // --- The end --------------------------------------------------------------------------------
@@ -376,6 +357,7 @@ class Simulation {
     const SimulationOptions options_;
     const bool quiet_;
     World world_;
+    Traits traits_;
     SimDatabase database_;
     Drills::Hosts hosts_;
     Drills::Spaces spaces_;

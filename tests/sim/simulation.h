@@ -30,7 +30,7 @@ struct SimulationOptions {
     bool executors = false;            // Some of the work is done by HTTP executors. One namespace.
     bool forgetful = false;            // Failovers of the store lose what it had acknowledged.
     std::size_t changes_per_step = 0;  // Of the engine's; 0: as it is configured.
-    // What does not happen, by number: steps of clients, and faults.
+    // Left out, by number: steps of clients, and faults.
     std::set<std::size_t> steps_left_out = {};
     std::set<std::size_t> faults_left_out = {};
 };

@@ -11,7 +11,12 @@ namespace takt::internal::sim {
 struct Space {
     Space(World& world, SimDatabase& database, const NodeConfig& common, Partition partition)
         : checker(world, partition),
-          cluster{.world = world, .checker = checker, .config = common, .nodes = {}, .workers = {}},
+          cluster{.world = world,
+                  .checker = checker,
+                  .config = common,
+                  .traits = {},
+                  .nodes = {},
+                  .workers = {}},
           client(cluster),
           planner(cluster, client),
           locker(cluster, client) {

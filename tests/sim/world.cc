@@ -7,14 +7,19 @@
 namespace takt::internal::sim {
 
 void World::After(Micros delay, ProcessPtr owner, Action action) {
+    const Steady at = now_ + std::max(delay, Micros(0));
+    Put(at, at, {std::move(owner), std::move(action)});
+}
+
+void World::Put(Steady at, Steady planned, Event event) {
     if (free_.empty()) {
         free_.push_back(std::uint32_t(slots_.size()));
         slots_.emplace_back();
     }
     const std::uint32_t slot = free_.back();
     free_.pop_back();
-    slots_[slot] = {std::move(owner), std::move(action)};
-    queue_.push_back({now_ + std::max(delay, Micros(0)), ++order_, slot});
+    slots_[slot] = std::move(event);
+    queue_.push_back({at, planned, ++order_, slot});
     std::ranges::push_heap(queue_, std::greater());
 }
 
@@ -32,8 +37,8 @@ bool World::RunOne(Steady until) {
     if (!event.owner) {
         event.action();
     } else if (event.owner->alive && event.owner->frozen_until > now_) {
-        const Micros wait = event.owner->frozen_until - now_;
-        After(wait, std::move(event.owner), std::move(event.action));
+        const Steady thawed = event.owner->frozen_until;
+        Put(thawed, due.planned, std::move(event));
     } else if (event.owner->alive) {
         event.action();
     }

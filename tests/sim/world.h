@@ -18,7 +18,7 @@ namespace takt::internal::sim {
 using Micros = std::chrono::microseconds;
 using namespace std::chrono_literals;
 
-// When every simulation begins, by a clock that is right.
+// When most simulations begin.
 constexpr Time kWallBegin = std::chrono::sys_days(std::chrono::year(2026) / 1 / 1);
 
 // Something that can be frozen (SIGSTOP, a long garbage collection, a suspended machine) or be
@@ -34,11 +34,12 @@ class World {
     World(std::uint64_t seed, bool trace) : random_(SeedOf(seed)), trace_(trace) {}
 
     std::size_t clocks_set = 0;  // How often the clock of a host was.
+    Time begin = kWallBegin;     // When it begins, by a clock that is right.
 
     Steady now() const { return now_; }
     // The time of a clock that is right.
     Time wall() const {
-        return kWallBegin + std::chrono::floor<Duration>(now_ - Steady(std::chrono::hours(1)));
+        return begin + std::chrono::floor<Duration>(now_ - Steady(std::chrono::hours(1)));
     }
 
     // The owner may be null: the world itself.
@@ -68,11 +69,14 @@ class World {
     // Small, so that the heap moves little: the event itself stays in its slot.
     struct Due {
         Steady at{};
+        Steady planned{};  // Earlier if its owner was frozen then: what comes first stays first.
         std::uint64_t order = 0;
         std::uint32_t slot = 0;
 
         friend auto operator<=>(const Due&, const Due&) = default;
     };
+
+    void Put(Steady at, Steady planned, Event event);
 
     Random random_;
     const bool trace_;
@@ -104,7 +108,7 @@ class SimRuntime final : public Runtime {
     const Duration& wall_offset_;
     Instant latest_{};
     std::uint64_t last_timer_ = 0;
-    // Those that are set: a handful.
+    // Timers that are set: a handful.
     std::shared_ptr<std::vector<std::uint64_t>> timers_ =
         std::make_shared<std::vector<std::uint64_t>>();
 };

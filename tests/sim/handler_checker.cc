@@ -1,0 +1,61 @@
+#include "sim/handler_checker.h"
+
+namespace takt::internal::sim {
+namespace {
+
+// A cancel is decided so long before it is committed, at most, without the time to stop beginning anew.
+constexpr Duration kDecidedBefore{600};
+
+// Whether the task's turns are for one at a time, by this execution's version, and it needs one.
+bool NeedsTurn(const Execution& row) {
+    const bool own = row.origin == Origin::kFire || row.origin == Origin::kTrigger;
+    return own && !row.task->workflow() && row.payload != kForcedPayload &&
+           row.task->opt().mode != Mode::kParallel;
+}
+
+}  // namespace
+
+void HandlerChecker::OnCommit(const Batch& batch, const std::vector<RowMove>& moves,
+                              const EngineConfig& config) {
+    for (const RowMove& move : moves) {
+        const Execution& row = move.after;
+        if (row.status != Status::kCancelled) continue;
+        const auto found = handlers_.find({row.id.text().str(), row.attempt, row.token});
+        if (found == handlers_.end() || !IsWorking(move.before.status)) continue;
+        found->second.waited_until = world_.now() + config.timeout_grace - kDecidedBefore;
+    }
+    // Handlers of a lost worker are not waited for.
+    for (const Change& change : batch.changes) {
+        if (const auto* put = std::get_if<WorkerPut>(&change)) {
+            if (put->row.status == WorkerStatus::kOffline) OnDeath(put->row.id.text().str());
+        } else if (const auto* gone = std::get_if<WorkerDelete>(&change)) {
+            OnDeath(gone->id.text().str());
+        }
+    }
+}
+
+void HandlerChecker::OnStart(const Execution& execution, const std::string& worker) {
+    if (!NeedsTurn(execution)) return;
+    const TaskRow* task = fires_.Find(execution.task->id);
+    for (const auto& [key, handler] : handlers_) {
+        const Task& other = *handler.execution.task;
+        const bool same =
+            task && other.id == execution.task->id && other.version == execution.task->version &&
+            other.version == task->task->version && other.created_at == execution.task->created_at;
+        if (!same || world_.now() >= handler.waited_until) continue;
+        fail_(execution.id.text().str() + " began beside the handler of " +
+              handler.execution.id.text().str() + ", which was cancelled and had yet to stop");
+    }
+    handlers_[{execution.id.text().str(), execution.attempt, execution.token}] = {execution,
+                                                                                  worker};
+}
+
+void HandlerChecker::OnEnd(const AttemptRef& attempt) {
+    handlers_.erase({attempt.execution.text().str(), attempt.attempt, attempt.token});
+}
+
+void HandlerChecker::OnDeath(const std::string& worker) {
+    std::erase_if(handlers_, [&](const auto& entry) { return entry.second.worker == worker; });
+}
+
+}  // namespace takt::internal::sim
