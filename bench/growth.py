@@ -17,29 +17,25 @@ import subprocess
 import sys
 import threading
 import time
-import urllib.request
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE / "peers"))
 
+import growth_limits
+import history
 import plots
 from processes import Failure, Folder, Meter
 from run import commit, machine, say
 from systems import ALL, NO_LATENCY, NO_TASKS, Setup, Takt, of_takt, run_bench
 
 STORES = [system for system in ALL if isinstance(system, Takt)]
-# The limit: a task may cost a fifth more with everything behind it that there is.
-HISTORY_COST_MAX = 1.2
 # Series over what has finished. An etcd of 8 GiB has room for some millions.
 FINISHED = [0, 1_000_000, 10_000_000]
 FINISHED_ON_ETCD_MAX = 1_000_000
-OVER_HISTORY = ("history", "retention", "backup")
+# Of these the scheduler only finds what has finished; with retention it is to see it end.
+FILLED_BEFORE = ("history", "backup")
 FILL_AT_ONCE = 500_000
 RETENTION_SECONDS = 30
-LISTS = ("limit=50", "limit=50&status=failed", "limit=50&status=success")
-LIST_CALLS = 40
-# The limit: cost per task from a thousand to a million pending.
-PENDING_COST_MAX = 4 / 3
 PHASE_SECONDS = 6
 LATENCY_SECONDS = 5
 CAPACITY_IN_ALL = 1000  # Of all workers together, so that only their number changes.
@@ -50,11 +46,13 @@ TIMEOUT = ["--timeout", "15m", "--call-timeout", "2m"]
 
 
 def sizes_of(series, store, quick, finished=None):
-    if series in OVER_HISTORY:
+    if series in growth_limits.OVER_HISTORY:
         sizes = finished or ([0, 5_000] if quick else FINISHED)
         return [n for n in sizes if store.name != "takt-etcd" or n <= FINISHED_ON_ETCD_MAX]
     if series == "workers":
-        return [1, 100] if quick else [1, 100, 1000]
+        return [1, 100] if quick else [1, 100, 1_000, 10_000]
+    if series == "lanes":
+        return [1, 100] if quick else [1, 100, 10_000]
     if series == "payload":
         return [100, 10_000, 1_000_000]
     if quick:
@@ -67,6 +65,8 @@ def arguments_of(series, size):
     """What takt bench is told, and the rate of its single submits."""
     if series == "workers":
         return ["--sessions", size, "--capacity", max(1, CAPACITY_IN_ALL // size)], 500
+    if series == "lanes":
+        return ["--kinds", size], 500
     if series == "payload":
         # Half a gigabyte per second of payloads is no latency any more.
         large = size > 100_000
@@ -102,18 +102,6 @@ def backups(setup, store_url, folder):
         raise Failure(f"takt store backup: {failures[0]}")
 
 
-def list_milliseconds(url):
-    """The 99th percentile of lists of executions, as the console asks for them."""
-    took = []
-    for _ in range(LIST_CALLS):
-        for query in LISTS:
-            begin = time.monotonic()
-            with urllib.request.urlopen(f"{url}/api/v1/executions?{query}", timeout=60) as answer:
-                answer.read()
-            took.append(1000 * (time.monotonic() - begin))
-    return statistics.quantiles(took, n=100)[98]
-
-
 class Series:
     """One store and one question: a scheduler that is measured at each size in turn."""
 
@@ -124,6 +112,7 @@ class Series:
         self.setup = setup
         self.quick = quick
         self.tasks = {}  # By size: as many as take some seconds.
+        self.execution = ""  # One of those that were put there.
 
     def measure(self, server, size):
         url = server.settings["url"]
@@ -154,15 +143,37 @@ class Series:
 
     def measure_over_history(self, server, size, folder):
         if self.name != "backup":
-            point = self.measure(server, size)
-            point["list_p99"] = list_milliseconds(server.settings["url"])
-            return point
+            # First the questions: those of a file that nothing was read from yet come with it.
+            asked = history.question_milliseconds(server.settings["url"], self.execution)
+            return {**self.measure(server, size), "questions": asked}
         with backups(self.setup, server.settings["store_url"], folder.make(f"backups-{size}")) as finished:
             point = self.measure(server, size)
         point["backups"] = len(finished)
         return point
 
+    def round_over_filled(self):
+        """A store of its own for each size, filled before its scheduler starts."""
+        points = []
+        for size in sizes_of(self.name, self.store, self.quick, self.finished):
+            folder = Folder(self.setup.parent_folder)
+            server = None
+
+            def fill(store_url, size=size):
+                self.execution = history.fill(self.setup, store_url, size) if size > 0 else ""
+
+            try:
+                server = self.store.start(folder, self.setup, [QUEUE_SIZE], fill)
+                points.append(self.measure_over_history(server, size, folder))
+                self.tell(points[-1])
+            finally:
+                if server:
+                    server.stop()
+                folder.remove()
+        return points
+
     def round(self):
+        if self.name in FILLED_BEFORE:
+            return self.round_over_filled()
         folder = Folder(self.setup.parent_folder)
         server = None
         points = []
@@ -173,11 +184,11 @@ class Series:
             server = self.store.start(folder, self.setup, sets)
             waiting = 0
             for size in sizes_of(self.name, self.store, self.quick, self.finished):
-                if self.name in OVER_HISTORY:
+                if self.name == "retention":
                     begin = time.monotonic()
                     self.fill(server, size - waiting)
                     waiting = size
-                    if self.name == "retention" and size > 0:
+                    if size > 0:
                         # Until the first of them are to go: from then on it is at work.
                         time.sleep(max(0, begin + RETENTION_SECONDS + 2 - time.monotonic()))
                     points.append(self.measure_over_history(server, size, folder))
@@ -198,7 +209,8 @@ class Series:
     def tell(self, point):
         whole = point["phases"]["end_to_end"]
         ms = point["phases"]["latency"]["ms"]
-        more = f", lists p99 {point['list_p99']:.1f} ms" if "list_p99" in point else ""
+        asked = point.get("questions", {})
+        more = "".join(f", {name} {p99:.1f} ms" for name, p99 in asked.items())
         more += f", {point['backups']} backups" if "backups" in point else ""
         say(
             f"{self.store.name}, {point['size']:,} {self.name}: {whole['per_second']:,.0f}/s, "
@@ -217,7 +229,7 @@ def summary_of(rounds):
             ("p50", latency["ms"]["p50"]),
             ("p99", latency["ms"]["p99"]),
             ("server_cpu_us", 1e6 * whole["cpu_seconds"]["server"] / whole["tasks"]),
-            *([("list_p99", point["list_p99"])] if "list_p99" in point else []),
+            *((f"p99 of {name}", p99) for name, p99 in point.get("questions", {}).items()),
         ):
             numbers.setdefault(name, []).append(value)
     return {
@@ -229,42 +241,13 @@ def summary_of(rounds):
     }
 
 
-def check_pending(summaries):
-    """Cost per task at a million against a thousand pending, by time and by the server's CPU."""
-    rows = []
-    for store, found in summaries.get("pending", {}).items():
-        if 1_000 not in found or 1_000_000 not in found:
-            continue
-        few, many = found[1_000], found[1_000_000]
-        by_time = few["end_to_end"]["median"] / many["end_to_end"]["median"]
-        by_cpu = many["server_cpu_us"]["median"] / few["server_cpu_us"]["median"]
-        rows.append({"store": store, "by_time": by_time, "by_cpu": by_cpu,
-                     "met": by_time <= PENDING_COST_MAX})  # fmt: skip
-    return rows
-
-
-def check_history(summaries):
-    """Cost per task at the most that has finished against nothing, by time and by the server's CPU."""
-    rows = []
-    for series in OVER_HISTORY:
-        for store, found in summaries.get(series, {}).items():
-            most = max(found)
-            if 0 not in found or most == 0:
-                continue
-            none, many = found[0], found[most]
-            by_time = none["end_to_end"]["median"] / many["end_to_end"]["median"]
-            by_cpu = many["server_cpu_us"]["median"] / none["server_cpu_us"]["median"]
-            rows.append({"series": series, "store": store, "finished": most, "by_time": by_time,
-                         "by_cpu": by_cpu, "met": by_time <= HISTORY_COST_MAX})  # fmt: skip
-    return rows
-
-
 LABELS = {
     "pending": "tasks that wait meanwhile",
     "history": "finished before",
     "retention": "finished, being purged",
     "backup": "finished, being saved",
     "workers": "workers",
+    "lanes": "kinds of tasks",
     "payload": "bytes of payload",
 }
 MEASURES = {
@@ -309,20 +292,7 @@ def print_table(report):
                     f"{numbers['p50']['median']:>9.2f}{numbers['p99']['median']:>9.2f}"
                     f"{numbers['server_cpu_us']['median']:>16.1f}"
                 )
-    for row in report["pending_cost"]:
-        print(
-            f"{'met   ' if row['met'] else 'MISSED'} {row['store']}: a task costs {row['by_time']:.2f} "
-            f"times as much time and {row['by_cpu']:.2f} times as much CPU of the servers with a "
-            f"million pending as with a thousand; at most 1.33"
-        )
-
-
-    for row in report["history_cost"]:
-        print(
-            f"{'met   ' if row['met'] else 'MISSED'} {row['store']}, {row['series']}: a task costs "
-            f"{row['by_time']:.2f} times as much time and {row['by_cpu']:.2f} times as much CPU of the "
-            f"servers with {row['finished']:,} finished as with none; at most {HISTORY_COST_MAX}"
-        )
+    growth_limits.print_rows(report)
 
 
 def parse_arguments():
@@ -386,8 +356,7 @@ def main():
         name: {store: summary_of(rounds) for store, rounds in stores.items()}
         for name, stores in report["runs"].items()
     }
-    report["pending_cost"] = check_pending(report["summary"])
-    report["history_cost"] = check_history(report["summary"])
+    report |= growth_limits.check(report["summary"])
     write(options.out, report)
     print_table(report)
     say(f"written to {options.out}")

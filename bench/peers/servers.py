@@ -236,10 +236,13 @@ def leads(url):
         return json.load(answer)["is_leader"]
 
 
-def start_takt(folder, cpus, takt, store, sets=()):
-    """A scheduler over `store`, a Server, or over a file of its own; stops with it."""
+def start_takt(folder, cpus, takt, store, sets=(), prepare=None):
+    """A scheduler over `store`, a Server, or over a file of its own; stops with it. `prepare` is told
+    the store's URL before anybody leads there."""
     data = folder.make("takt")
     url = store.store_url if store else f"file:{data}/store"
+    if prepare:
+        prepare(url)
     command = [takt, "serve", "--store", url, "--listen", "127.0.0.1:0", "--log-level", "error"]
     for name, value in sets:
         command += ["--set", f"{name}={value}"]

@@ -128,13 +128,15 @@ class Takt:
         self.name = name
         self.start_store = start_store
 
-    def start(self, folder, setup, sets=()):
+    def start(self, folder, setup, sets=(), prepare=None):
         store = None
         if self.start_store:
             options = {"fsync": setup.redis_fsync} if self.start_store is servers.start_redis else {}
             store = self.start_store(folder, setup.server_cpus, **options)
         try:
-            return servers.start_takt(folder, setup.server_cpus, setup.takt, store, sets)
+            return servers.start_takt(
+                folder, setup.server_cpus, setup.takt, store, sets, prepare
+            )
         except BaseException:
             if store:
                 store.stop()

@@ -5,6 +5,7 @@
 
 #include "cli/bench_report.h"
 #include "cli/bench_run.h"
+#include "cli/bench_submit.h"
 #include "cli/child.h"
 #include "cli/client.h"
 #include "cli/output.h"
@@ -161,6 +162,9 @@ void AddBenchPlan(CLI::App& bench, BenchPlan& plan) {
     bench.add_option("--payload", plan.payload, "Bytes of each task's payload")
         ->capture_default_str()
         ->check(CLI::Range(static_cast<int>(kBenchPayloadMin), 16 << 20));
+    bench.add_option("--kinds", plan.kinds, "Of tasks, by the labels that they ask of a worker")
+        ->capture_default_str()
+        ->check(CLI::Range(1, static_cast<int>(kBenchKindsMax)));
     bench.add_option("--batch", plan.batch, "Tasks per bulk submit, 16 MiB at most")
         ->capture_default_str()
         ->check(CLI::Range(1, 10'000));

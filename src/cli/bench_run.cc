@@ -91,7 +91,8 @@ BenchLane BenchRun::NextLane() {
     lane_begin_ = std::chrono::time_point_cast<Time::duration>(std::chrono::system_clock::now());
     return {.phase = ++phases_,
             .queue = "bench-" + SerialText(random.Next()),
-            .payload = plan_.payload};
+            .payload = plan_.payload,
+            .kinds = plan_.kinds};
 }
 
 Result<Rate> BenchRun::Bulk(const BenchLane& lane, std::size_t tasks) {

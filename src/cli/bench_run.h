@@ -23,6 +23,7 @@ struct BenchPlan {
     std::size_t batch = 1'000;
     std::size_t submitters = 2;  // Connections that submit batches.
     std::size_t payload = 100;   // Bytes.
+    std::size_t kinds = 1;       // Of tasks, by the labels that they ask for.
     Duration timeout{120'000};   // Of each part.
 };
 

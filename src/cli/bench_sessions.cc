@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/time.h"
+#include "cli/bench_submit.h"
 #include "http/client.h"
 #include "takt/version.h"
 #include "worker.pb.h"
@@ -97,6 +98,7 @@ void BenchSessions::State::OnOpen(std::size_t index, std::shared_ptr<WebSocketSe
     hello.set_worker_id(options.id + "-" + std::to_string(index + 1));
     hello.set_instance(hello.worker_id());
     hello.add_types("bench");
+    for (const auto& [name, value] : BenchLabels()) (*hello.mutable_labels())[name] = value;
     hello.set_capacity(options.capacity);
     hello.set_version(kVersion);
     Send(index);

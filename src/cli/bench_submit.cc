@@ -37,8 +37,13 @@ class FirstError {
 };
 
 std::string BenchBody(const BenchLane& lane, std::size_t number, std::int64_t sent_us = 0) {
-    return R"({"name":"bench","type":")" + lane.type + R"(","queue":")" + lane.queue +
-           R"(","payload":)" +
+    std::string labels;
+    for (const auto& [name, value] : BenchLabels(number % lane.kinds)) {
+        labels += (labels.empty() ? R"(","labels":{")" : R"(",")") + name + R"(":")" + value;
+    }
+    if (!labels.empty()) labels += "\"}";
+    return R"({"name":"bench","type":")" + lane.type + R"(","queue":")" + lane.queue + labels +
+           (labels.empty() ? R"(","payload":)" : R"(,"payload":)") +
            BenchPayload({.phase = lane.phase, .number = number, .sent_us = sent_us}, lane.payload) +
            "}";
 }
@@ -119,6 +124,14 @@ Result<void> SubmitAll(Client& client, const BenchLane& lane, std::vector<std::s
 }
 
 }  // namespace
+
+std::map<std::string, std::string> BenchLabels(std::size_t kind) {
+    std::map<std::string, std::string> labels;
+    for (std::size_t bit = 0; kind >> bit != 0; ++bit) {
+        if ((kind >> bit & 1) != 0) labels["bench-" + std::to_string(bit)] = "1";
+    }
+    return labels;
+}
 
 Result<void> SubmitInBulk(std::vector<Client>& clients, const BenchLane& lane,
                           const BulkPlan& plan) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -11,12 +12,20 @@
 
 namespace takt::internal::cli {
 
+// Tasks of different kinds ask for different labels of a worker; one of takt bench has all of them.
+constexpr std::size_t kBenchKindsMax = 1 << 14;
+std::map<std::string, std::string> BenchLabels(std::size_t kind);
+inline std::map<std::string, std::string> BenchLabels() {
+    return BenchLabels(kBenchKindsMax - 1);
+}
+
 // Where the tasks of one measurement go.
 struct BenchLane {
     std::size_t phase = 0;
     std::string queue;
     std::string type = "bench";
     std::size_t payload = 100;
+    std::size_t kinds = 1;
     bool runs = true;  // Workers take them meanwhile, so that a full queue empties again.
 };
 

@@ -14,6 +14,7 @@
 #include "base/log.h"
 #include "cli/bench_ledger.h"
 #include "cli/bench_sessions.h"
+#include "cli/bench_submit.h"
 #include "cli/cli.h"
 #include "worker/worker_runtime.h"
 
@@ -59,6 +60,7 @@ Result<void> RunOneBenchWorker(const BenchSessionsOptions& options, BenchLedger&
     auto worker = WorkerRuntime::Create({.servers = {options.server},
                                          .space = options.space,
                                          .id = options.id,
+                                         .labels = BenchLabels(),
                                          .capacity = options.capacity,
                                          .token = options.token,
                                          .on_event = on_event},
