@@ -82,18 +82,25 @@ test('an outage is said once, what was known stays, and pages load after it', as
     await page.getByTestId('outage').waitFor({ state: 'detached' });
 });
 
+// It is left while a slow server is asked, and the time to ask again comes before that has answered.
 test('a hidden tab reads nothing', async () => {
-    await page.goto(`${scheduler.address}/workers`);
+    await page.goto(`${scheduler.address}/workers`, { waitUntil: 'networkidle' });
     await page.getByRole('heading', { name: 'Workers' }).waitFor();
+    const reading = /\/api\/.*\/workers(\?|$)/;
+    const held = [];
+    await page.route(reading, (route) => void held.push(route));
+    // Workers are read every three seconds while somebody looks.
+    await until('workers are read', async () => held.length > 0);
     await page.evaluate(() => {
         Object.defineProperty(document, 'hidden', { configurable: true, get: () => true });
         document.dispatchEvent(new window.Event('visibilitychange'));
     });
-    await new Promise((resolve) => setTimeout(resolve, 1_500)); // What was under way comes to its end.
     const asked = [];
     page.on('request', (request) => asked.push(request.url()));
-    // Workers are read every three seconds while somebody looks.
-    await new Promise((resolve) => setTimeout(resolve, 7_000));
+    await new Promise((resolve) => setTimeout(resolve, 4_000));
+    for (const route of held) await route.continue();
+    await page.unroute(reading);
+    await new Promise((resolve) => setTimeout(resolve, 5_000));
     assert.deepEqual(asked, []);
     await page.evaluate(() => {
         Object.defineProperty(document, 'hidden', { configurable: true, get: () => false });

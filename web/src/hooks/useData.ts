@@ -78,7 +78,7 @@ export function useData<T>(
             if (stopped.signal.aborted || number < begun) return;
             timer = setTimeout(() => {
                 busy = false;
-                if (wanted) void run();
+                if (wanted) ask();
             }, latest.current.options.restMs ?? restStandardMs);
         };
         const ask = () => {
