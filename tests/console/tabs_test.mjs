@@ -84,7 +84,7 @@ test('an outage is said once, what was known stays, and pages load after it', as
 
 // It is left while a slow server is asked, and the time to ask again comes before that has answered.
 test('a hidden tab reads nothing', async () => {
-    await page.goto(`${scheduler.address}/workers`, { waitUntil: 'networkidle' });
+    await page.goto(`${scheduler.address}/workers`);
     await page.getByRole('heading', { name: 'Workers' }).waitFor();
     const reading = /\/api\/.*\/workers(\?|$)/;
     const held = [];
