@@ -22,6 +22,16 @@ void Sizes(benchmark::internal::Benchmark* bench) {
     bench->ArgName("n")->Arg(10)->Arg(1'000)->Arg(10'000);
 }
 
+// So many wait; then one comes and one ends, in turn.
+template <typename Submit>
+void TurnOver(benchmark::State& state, SizeBed& bed, std::size_t waiting, Submit submit) {
+    for (std::size_t i = 0; i < waiting; ++i) submit();
+    for (auto _ : state) {
+        submit();
+        bed.FinishOne();
+    }
+}
+
 // --- Lanes --------------------------------------------------------------------------------------
 
 // Tasks of n kinds wait under one named limit; one ends, the next begins.
@@ -39,11 +49,7 @@ void SharedLimit(benchmark::State& state) {
         task->options = std::make_unique<TaskOptions>(std::move(options));
         bed.Submit(std::move(task));
     };
-    for (std::size_t i = 0; i < 2 * lanes; ++i) submit();
-    for (auto _ : state) {
-        submit();
-        bed.FinishOne();
-    }
+    TurnOver(state, bed, 2 * lanes, submit);
 }
 BENCHMARK(SharedLimit)->Apply(Sizes);
 
@@ -55,11 +61,7 @@ void QueueLimit(benchmark::State& state) {
     bed.AttachMany(1, 100);
     bed.Step(SetQueue{.queue = "default", .working_max = 1});
     std::size_t next = 0;
-    for (std::size_t i = 0; i < 2 * lanes; ++i) bed.Submit(Type(next++ % lanes));
-    for (auto _ : state) {
-        bed.Submit(Type(next++ % lanes));
-        bed.FinishOne();
-    }
+    TurnOver(state, bed, 2 * lanes, [&] { bed.Submit(Type(next++ % lanes)); });
 }
 BENCHMARK(QueueLimit)->Apply(Sizes);
 

@@ -47,6 +47,24 @@ class LeftoverTest : public FlowHistory {
         At(3s, CancelOf(First()));
         return attempt;
     }
+    // Both need the same, in turn: the second has it when the handler of the first has stopped, also
+    // under the next leader.
+    void CancelOneOfTwo(OnceSpec first, OnceSpec second) {
+        const std::string x = first.id, y = second.id;
+        At(0s, Join({.id = "a", .capacity = 10}));
+        At(0s, Once(std::move(first)));
+        At(0s, Once(std::move(second)));
+        const AttemptRef attempt = RefOf(x);
+        At(1s, CancelOf(x));
+        EXPECT_EQ(CodeOf(y), "handler_stops");
+        Restart(2s);
+        At(3s, Join({.id = "a", .capacity = 10, .holding = {attempt}}));
+        EXPECT_EQ(StatusOf(y), Status::kPending);
+        EXPECT_EQ(CodeOf(y), "handler_stops");
+        At(4s, Stopped(attempt));
+
+        EXPECT_EQ(StatusOf(y), Status::kScheduled);
+    }
 };
 
 // The handler writes files: its successor must not find it at them.
@@ -248,41 +266,13 @@ TEST_F(LeftoverTest, ADeletedTaskIsForgottenWhenItsLastHandlerHasStopped) {
 }
 
 TEST_F(LeftoverTest, APermitOfANamedLimitIsReturnedWhenTheHandlerHasStopped) {
-    const auto keyed = [](std::string id) {
-        return OnceSpec{.id = std::move(id), .concurrency_key = "db", .concurrency_max = 1};
-    };
-    At(0s, Join({.id = "a", .capacity = 10}));
-    At(0s, Once(keyed("x")));
-    At(0s, Once(keyed("y")));
-    const AttemptRef attempt = RefOf("x");
-    At(1s, CancelOf("x"));
-    EXPECT_EQ(CodeOf("y"), "handler_stops");
-    Restart(2s);
-    At(3s, Join({.id = "a", .capacity = 10, .holding = {attempt}}));
-    EXPECT_EQ(StatusOf("y"), Status::kPending);
-    EXPECT_EQ(CodeOf("y"), "handler_stops");
-    At(4s, Stopped(attempt));
-
-    EXPECT_EQ(StatusOf("y"), Status::kScheduled);
+    CancelOneOfTwo({.id = "x", .concurrency_key = "db", .concurrency_max = 1},
+                   {.id = "y", .concurrency_key = "db", .concurrency_max = 1});
 }
 
 TEST_F(LeftoverTest, ALockIsLetGoWhenTheHandlerHasStopped) {
-    const auto locked = [](std::string id) {
-        return OnceSpec{.id = std::move(id), .locks = {{.name = "ledger"}}};
-    };
-    At(0s, Join({.id = "a", .capacity = 10}));
-    At(0s, Once(locked("x")));
-    At(0s, Once(locked("y")));
-    const AttemptRef attempt = RefOf("x");
-    At(1s, CancelOf("x"));
-    EXPECT_EQ(CodeOf("y"), "handler_stops");
-    Restart(2s);
-    At(3s, Join({.id = "a", .capacity = 10, .holding = {attempt}}));
-    EXPECT_EQ(StatusOf("y"), Status::kPending);
-    EXPECT_EQ(CodeOf("y"), "handler_stops");
-    At(4s, Stopped(attempt));
-
-    EXPECT_EQ(StatusOf("y"), Status::kScheduled);
+    CancelOneOfTwo({.id = "x", .locks = {{.name = "ledger"}}},
+                   {.id = "y", .locks = {{.name = "ledger"}}});
 }
 
 // An operator who knows better need not wait.
