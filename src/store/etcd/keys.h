@@ -120,7 +120,6 @@ class Keys {
     KeyRange Pages(Partition p, PageSide side, Serial from, Serial below) const;
 
     std::string Pack(Partition p, PackName name) const;
-    KeyRange Packs(Partition p) const { return WithPrefix(In(p, "packs/")); }
 
     // A run and the executions that are part of it.
     std::string Child(Partition p, std::string_view run, ExecutionKey key) const;

@@ -89,7 +89,8 @@ TEST(Keys, ChildrenOfRunsAreApart) {
     EXPECT_TRUE(Holds(keys.Run(0, "r"), keys.RunPack(0, "r", {1, 2})));
     EXPECT_TRUE(Holds(keys.Run(0, "r"), keys.Child(0, "r", key)));
     EXPECT_FALSE(Holds(keys.Run(0, "r"), keys.Child(0, "r-2", key)));
-    EXPECT_FALSE(Holds(keys.Packs(0), keys.RunPack(0, "r", {1, 2})));
+    const KeyRange packs{keys.Pack(0, {0, 0}), keys.Pack(0, {UINT64_MAX, UINT64_MAX})};
+    EXPECT_FALSE(Holds(packs, keys.RunPack(0, "r", {1, 2})));
 }
 
 // The order of the keys of records is that of kind and key, whatever bytes the key has.

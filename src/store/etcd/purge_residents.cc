@@ -17,8 +17,56 @@ namespace {
 
 // Executions of one read that asks two things of each; below etcd's 128 operations.
 constexpr std::size_t kFamiliesAtOnce = 60;
+// Epochs of one look at their first packs, which are 1.5 MiB each at the very most.
+constexpr std::uint64_t kEpochsAtOnce = 16;
+
+// When the first of a pack finished; nothing if that cannot be read.
+std::optional<Time> FirstIn(const std::string& pack) {
+    const Result<std::vector<std::string>> texts = DecodePack(pack);
+    if (!texts) return std::nullopt;
+    std::optional<Time> first;
+    for (const std::string& text : *texts) {
+        const Result<Execution> row = DecodeExecution(text);
+        if (!row) return std::nullopt;
+        first = std::min(first.value_or(row->finished_at), row->finished_at);
+    }
+    return first;
+}
 
 }  // namespace
+
+Async<Result<PurgeWindow::Page>> PurgeWindow::Survey(Cursor cursor) {
+    const auto key = [&](PackName name) { return keys_.Pack(partition_, name); };
+    Page page{.last = true};
+    // Ends: each turn is behind the one before.
+    for (std::uint64_t epoch = 0; epoch <= cursor.end.epoch;) {
+        const auto first = co_await FindFirst({key({epoch, 0}), key(cursor.end)}, cursor.revision);
+        if (!first) co_return std::unexpected(first.error());
+        if (!*first) break;
+        epoch = (*first)->epoch;
+        // Most have a neighbour. Where none has, what follows is looked for again.
+        for (bool found = true; found && epoch <= cursor.end.epoch; epoch += kEpochsAtOnce) {
+            pb::TxnRequest gets;
+            for (std::uint64_t i = 0; i < kEpochsAtOnce; ++i) {
+                const PackName end = std::min(PackName{epoch + i, UINT64_MAX}, cursor.end);
+                if (PackName{epoch + i, 0} >= end) break;
+                *gets.add_success() = RangeOp({key({epoch + i, 0}), key(end)}, 1, cursor.revision);
+            }
+            const auto answer = co_await client_.Txn(std::move(gets), Effect::kRead);
+            if (!answer) co_return std::unexpected(answer.error());
+            found = false;
+            for (const pb::ResponseOp& response : answer->responses()) {
+                for (const pb::KeyValue& kv : response.response_range().kvs()) {
+                    const std::optional<PackName> name = ParsePackKey(kv.key());
+                    if (!name) continue;
+                    found = true;
+                    page.places[name->epoch] = {*name, FirstIn(kv.value()).value_or(kUnknown)};
+                }
+            }
+        }
+    }
+    co_return page;
+}
 
 Async<Result<std::vector<PurgeWindow::Pack>>> PurgeWindow::ReadResidents(
     std::vector<pb::KeyValue> rows, std::int64_t revision) {

@@ -4,6 +4,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "base/failpoint.h"
 #include "store/etcd/limits.h"
 #include "store/etcd/ops.h"
 #include "store/etcd/pack.h"
@@ -47,7 +48,8 @@ std::optional<Time> FirstFinished(const Batch& batch) {
     return first;
 }
 
-// Waits for the page that is read beside. False: there is none, the caller reads it.
+// Waits for the page that is read beside. If there is none, the caller reads the next one at the
+// cursor; without a cursor all has come meanwhile.
 struct PurgeWindow::Turn {
     PurgeWindow& window;
     std::optional<Cursor> cursor;
@@ -56,7 +58,7 @@ struct PurgeWindow::Turn {
     bool await_suspend(std::coroutine_handle<> waiter) {
         const std::lock_guard lock(window.mutex_);
         if (!window.reading_) {
-            cursor = window.BeginReading();
+            if (!window.surveyed_ || !window.all_read_) cursor = window.BeginReading();
             return false;
         }
         // Once the lock is released the coroutine may go on, and this object be gone.
@@ -73,10 +75,12 @@ void PurgeWindow::Begin(const Term& term) {
     applied_.reset();
     packs_.clear();
     residents_ = 0;
-    next_ = kept_ = PackName();
+    next_ = PackName();
+    all_read_ = true;
+    places_.clear();
+    surveyed_ = false;
+    taken_.clear();
     first_event_ = first_event_kept_ = 0;
-    all_read_ = false;
-    added_.reset();
     before_ = Time();
     ++generation_;
 }
@@ -93,8 +97,67 @@ void PurgeWindow::NoteRead(std::uint64_t sequence, std::int64_t revision) {
     revision_ = revision;
 }
 
-bool PurgeWindow::MoreToRead(Time before) const {
-    return !all_read_ || (added_ && added_->second < before);
+bool PurgeWindow::FrontIsDue(Time before) const {
+    if (packs_.empty()) return false;
+    const std::vector<Resident>& residents = packs_.front().residents;
+    return residents.empty() || residents.front().finished_at < before;
+}
+
+bool PurgeWindow::MoreMayBeDue(Time before) const {
+    if (!surveyed_ || FindDue(before) != places_.end()) return true;
+    return packs_.empty() && (reading_ || !all_read_);
+}
+
+PurgeWindow::Places::const_iterator PurgeWindow::FindDue(Time before) const {
+    auto found = places_.end();
+    for (auto place = places_.begin(); place != places_.end(); ++place) {
+        // Within an epoch packs are in order: those behind the front are due after it.
+        const bool behind = place->first == next_.epoch || TAKT_MUTANT("etcd.one_order");
+        if (!packs_.empty() && behind) continue;
+        if (place->second.due < before) {
+            before = place->second.due;
+            found = place;
+        }
+    }
+    return found;
+}
+
+PurgeWindow::Places::const_iterator PurgeWindow::FindNext() const {
+    const auto behind = places_.find(next_.epoch);
+    if (behind != places_.end() && behind->second.due < before_) return behind;
+    if (!packs_.empty()) return places_.end();
+    const auto found = FindDue(Time::max());
+    // What this term has just written need not be read before it is due.
+    const bool wait = found != places_.end() && found->first == term_.epoch;
+    return wait && found->second.due >= before_ ? places_.end() : found;
+}
+
+void PurgeWindow::GoTo(Places::const_iterator place) {
+    const EpochPlace to = place->second;
+    places_.erase(place);
+    if (to.next.epoch != next_.epoch) Park();
+    next_ = to.next;
+    all_read_ = false;
+}
+
+void PurgeWindow::Park() {
+    if (!packs_.empty()) {
+        const Pack& front = packs_.front();
+        NotePlace(front.name,
+                  front.residents.empty() ? kUnknown : front.residents.front().finished_at);
+    } else if (!all_read_) {
+        NotePlace(next_, kUnknown);
+    }
+    packs_.clear();
+    residents_ = 0;
+    all_read_ = true;
+    ++generation_;
+}
+
+void PurgeWindow::NotePlace(PackName next, Time due) {
+    const auto [place, added] = places_.try_emplace(next.epoch, EpochPlace{next, due});
+    if (added) return;
+    place->second = {std::min(place->second.next, next), std::min(place->second.due, due)};
 }
 
 bool PurgeWindow::NothingDue(const Term& term, const Purge& purge) const {
@@ -102,25 +165,25 @@ bool PurgeWindow::NothingDue(const Term& term, const Purge& purge) const {
     if (term_ != term) return false;
     if (purge.audit_before > Time{} || SerialAt(purge.events_before) > first_event_) return false;
     if (purge.finished_before <= Time{}) return true;
-    if (packs_.empty()) return !reading_ && !MoreToRead(purge.finished_before);
-    const Pack& oldest = packs_.front();
-    return !oldest.residents.empty() &&
-           oldest.residents.front().finished_at >= purge.finished_before;
+    return !FrontIsDue(purge.finished_before) && !MoreMayBeDue(purge.finished_before);
 }
 
 Async<Result<std::optional<PurgeWindow::Pack>>> PurgeWindow::TakeOldest(Time before) {
-    // Ends: each turn reads packs, or ends where there are none left.
+    // Ends: each turn reads packs, or ends where none is due.
     for (;;) {
         {
             const std::lock_guard lock(mutex_);
             before_ = std::max(before_, before);
-            if (!packs_.empty()) {
+            if (FrontIsDue(before)) {
                 Pack pack = std::move(packs_.front());
                 packs_.pop_front();
                 residents_ -= pack.residents.size();
+                taken_.try_emplace(pack.name.epoch, pack.name);
                 co_return pack;
             }
-            if (!reading_ && !MoreToRead(before)) co_return std::nullopt;
+            if (!MoreMayBeDue(before)) co_return std::nullopt;
+            const bool here = packs_.empty() && (reading_ || !all_read_);
+            if (surveyed_ && !here) GoTo(FindDue(before));
         }
         if (Result<void> read = co_await Read(); !read) co_return std::unexpected(read.error());
     }
@@ -128,8 +191,12 @@ Async<Result<std::optional<PurgeWindow::Pack>>> PurgeWindow::TakeOldest(Time bef
 
 void PurgeWindow::PutBack(Pack pack) {
     const std::lock_guard lock(mutex_);
-    residents_ += pack.residents.size();
-    packs_.push_front(std::move(pack));
+    if (pack.name.epoch == next_.epoch) {
+        residents_ += pack.residents.size();
+        packs_.push_front(std::move(pack));
+    } else {
+        NotePlace(pack.name, pack.residents.front().finished_at);
+    }
 }
 
 Serial PurgeWindow::first_event() const {
@@ -158,8 +225,8 @@ void PurgeWindow::NoteApplied(const Batch& batch, std::int64_t revision) {
     applied_ = batch.sequence;
     revision_ = revision;
     const std::optional<Time> finished = FirstFinished(batch);
-    if (finished && !added_) added_.emplace(PackName{batch.term.epoch, batch.sequence}, *finished);
-    kept_ = packs_.empty() ? next_ : packs_.front().name;
+    if (finished) NotePlace({batch.term.epoch, batch.sequence}, *finished);
+    taken_.clear();
     first_event_kept_ = first_event_ = std::min(first_event_, event);
     if (left.empty() && parents.empty()) return;
     if (reading_) {
@@ -171,28 +238,36 @@ void PurgeWindow::NoteApplied(const Batch& batch, std::int64_t revision) {
 
 void PurgeWindow::Forget() {
     const std::lock_guard lock(mutex_);
+    Park();
+    for (const auto& [epoch, first] : taken_) NotePlace(first, kUnknown);
+    taken_.clear();
+    // What was not answered may have been applied.
+    if (surveyed_) NotePlace({term_.epoch, applied_.value_or(0) + 1}, kUnknown);
     applied_.reset();
-    packs_.clear();
-    residents_ = 0;
-    next_ = kept_;
     first_event_ = first_event_kept_;
-    all_read_ = false;
-    added_.reset();
-    ++generation_;
 }
 
 PurgeWindow::Cursor PurgeWindow::BeginReading() {
     reading_ = true;
     left_.clear();
     parents_.clear();
-    // All packs before the first that was added since are read.
-    if (all_read_ && added_) next_ = added_->first;
-    all_read_ = false;
-    added_.reset();
-    return {next_, PackName{term_.epoch, applied_.value_or(0) + 1}, revision_, generation_};
+    Cursor cursor{.next = next_,
+                  .end = {term_.epoch, applied_.value_or(0) + 1},
+                  .revision = revision_,
+                  .generation = generation_,
+                  .survey = !surveyed_};
+    if (cursor.survey) return cursor;
+    if (next_.epoch != term_.epoch) cursor.end = {next_.epoch, UINT64_MAX};
+    places_.erase(next_.epoch);  // Up to here it is read with the others.
+    return cursor;
 }
 
 void PurgeWindow::Append(Page page) {
+    for (const auto& [epoch, place] : page.places) NotePlace(place.next, place.due);
+    if (!surveyed_) {
+        surveyed_ = true;
+        return;
+    }
     for (Pack& pack : page.packs) {
         Refresh(pack, left_, parents_);
         residents_ += pack.residents.size();
@@ -206,8 +281,13 @@ void PurgeWindow::ReadAhead() {
     std::optional<Cursor> cursor;
     {
         const std::lock_guard lock(mutex_);
-        const bool enough = residents_ >= kPurgeMax || !MoreToRead(before_);
+        const bool enough = residents_ >= kPurgeMax;
         if (reading_ || enough || !applied_ || SteadyClock::now() < retry_at_) return;
+        if (surveyed_ && all_read_) {
+            const auto next = FindNext();
+            if (next == places_.end()) return;
+            GoTo(next);
+        }
         cursor = BeginReading();
     }
     ReadBeside(*cursor);
@@ -224,7 +304,7 @@ Detached PurgeWindow::ReadBeside(Cursor cursor) {
                 Append(std::move(*page));
                 cursor.next = next_;
                 if (residents_ < kAheadMax) continue;
-                page = Page{{}, next_, false};
+                page = Page{.next = next_};
             }
         }
         EndReading(cursor, std::move(page));
@@ -266,18 +346,17 @@ Async<Result<std::optional<PackName>>> PurgeWindow::FindFirst(KeyRange range,
 }
 
 Async<Result<PurgeWindow::Page>> PurgeWindow::ReadPage(Cursor cursor) {
+    if (cursor.survey) co_return co_await Survey(cursor);
     PackName next = cursor.next;
     const auto key = [&](PackName name) { return keys_.Pack(partition_, name); };
-    std::uint64_t span = next == PackName() ? kPackSpanMax + 1 : kPackSpan;
+    std::uint64_t span = kPackSpan;
     // Ends: each turn is behind the one before.
     for (;;) {
-        if (next >= cursor.end) co_return Page{{}, cursor.end, true};
+        if (next >= cursor.end) co_return Page{.next = cursor.end, .last = true};
         if (span > kPackSpanMax) {
-            KeyRange rest{next == PackName() ? keys_.Packs(partition_).begin : key(next),
-                          key(cursor.end)};
-            const auto first = co_await FindFirst(std::move(rest), cursor.revision);
+            const auto first = co_await FindFirst({key(next), key(cursor.end)}, cursor.revision);
             if (!first) co_return std::unexpected(first.error());
-            if (!*first) co_return Page{{}, cursor.end, true};
+            if (!*first) co_return Page{.next = cursor.end, .last = true};
             next = **first;
             span = kPackSpan;
         }
@@ -296,7 +375,7 @@ Async<Result<PurgeWindow::Page>> PurgeWindow::ReadPage(Cursor cursor) {
         next = found->more() && last ? PackName{last->epoch, last->sequence + 1} : stop;
         auto packs = co_await ReadResidents(std::move(rows), cursor.revision);
         if (!packs) co_return std::unexpected(packs.error());
-        co_return Page{std::move(*packs), next, next >= cursor.end};
+        co_return Page{.packs = std::move(*packs), .next = next, .last = next >= cursor.end};
     }
 }
 

@@ -1,15 +1,19 @@
 // PurgeWindow: what a leader remembers of the oldest that is stored, so that a purge reads little while
 // commits wait for it, and nothing when nothing is due.
 //
-// Packs are in the order in which executions finished, and only the leader writes any. So the place up
-// to which they were read stays true, and behind it there is only what this term has added. The next
-// packs are read ahead, beside commits; executions that leave the history meanwhile are told to it.
+// Only the leader writes packs. Those of one epoch are in the order in which executions finished;
+// epochs are not, since each leader's clock may be ahead of the next one's. So the packs of one epoch
+// are in memory, read ahead beside commits up to a place that stays true, and of each other epoch that
+// has any the name of its first, and when that is due: looked up once in a term. A purge goes on in the
+// epoch that it is in while that is due, then in the one that is due the longest. Executions that leave
+// the history meanwhile are told to it.
 //
 // Used by the coroutine that commits; its own reads run beside that one.
 #pragma once
 
 #include <coroutine>
 #include <deque>
+#include <map>
 #include <mutex>
 #include <optional>
 #include <set>
@@ -58,10 +62,10 @@ class PurgeWindow {
     // Whether a purge of `term` certainly has nothing to delete.
     bool NothingDue(const Term& term, const Purge& purge) const;
 
-    // The oldest pack; it is read if need be. Nothing if there is none, or none that may have
-    // anything to delete.
+    // A pack that may have something to delete, the oldest of its epoch; it is read if need be.
+    // Nothing if there is none.
     Async<Result<std::optional<Pack>>> TakeOldest(Time before);
-    // Not all of it goes yet.
+    // Not all of it goes yet. REQUIRES: it has residents.
     void PutBack(Pack pack);
 
     // No event has a serial below it.
@@ -77,22 +81,42 @@ class PurgeWindow {
     void ReadAhead();
 
   private:
+    static constexpr Time kUnknown = Time::min();  // When a pack is due that has to be read first.
+    // The packs of an epoch that are not in memory: none is before `next`, and the first of them has
+    // nothing to delete before `due`.
+    struct EpochPlace {
+        PackName next;
+        Time due = kUnknown;
+    };
+    using Places = std::map<std::uint64_t, EpochPlace>;  // By epoch.
     // A read: from where, up to which batch, of which state.
     struct Cursor {
         PackName next;
         PackName end;  // Exclusive.
         std::int64_t revision = 0;
         std::uint64_t generation = 0;
+        bool survey = false;  // Of all epochs.
     };
     struct Page {
         std::vector<Pack> packs;
         PackName next;
-        bool last = false;  // There are none behind it.
+        bool last = false;  // There are none behind it in its epoch.
+        Places places;      // Of a survey.
     };
     struct Turn;
 
-    // REQUIRES of these three: mutex_ is held.
-    bool MoreToRead(Time before) const;
+    // REQUIRES of these: mutex_ is held.
+    bool FrontIsDue(Time before) const;
+    // Whether anything but the front may be due.
+    bool MoreMayBeDue(Time before) const;
+    // The place that is due the longest.
+    Places::const_iterator FindDue(Time before) const;
+    // The one to read ahead at, when all is read of the epoch that is in memory.
+    Places::const_iterator FindNext() const;
+    void GoTo(Places::const_iterator place);
+    // What is in memory becomes a place.
+    void Park();
+    void NotePlace(PackName next, Time due);
     Cursor BeginReading();
     void Append(Page page);
 
@@ -101,6 +125,8 @@ class PurgeWindow {
     Detached ReadBeside(Cursor cursor);
     void EndReading(const Cursor& cursor, Result<Page> page);
     Async<Result<Page>> ReadPage(Cursor cursor);
+    // The first pack of each epoch.
+    Async<Result<Page>> Survey(Cursor cursor);
     Async<Result<std::optional<PackName>>> FindFirst(KeyRange range, std::int64_t revision);
     // Finds the pointers of those that have none yet, in pages.
     struct PointerOf {
@@ -121,13 +147,14 @@ class PurgeWindow {
     Term term_;
     std::optional<std::uint64_t> applied_;  // The last sequence, if it is known.
     std::int64_t revision_ = 0;             // Of the state after it.
-    std::deque<Pack> packs_;
-    std::size_t residents_ = 0;  // Of all of them.
-    PackName next_;              // From where on none was read.
-    bool all_read_ = false;      // Behind `next_` there are only those of batches since then …
-    // … of which this is the first, with the time when its first execution finished.
-    std::optional<std::pair<PackName, Time>> added_;
-    PackName kept_;  // All packs before it are known to be gone.
+    std::deque<Pack> packs_;                // All of the epoch of `next_`.
+    std::size_t residents_ = 0;             // Of all of them.
+    PackName next_;                         // From where on none was read.
+    bool all_read_ = true;  // There are none behind `next_` in its epoch, but those in places_.
+    // Of other epochs, and of what this term has added since all of its own was read.
+    Places places_;
+    bool surveyed_ = false;                    // Whether places_ has all epochs.
+    std::map<std::uint64_t, PackName> taken_;  // The first of each epoch since the last batch.
     Serial first_event_ = 0;
     Serial first_event_kept_ = 0;
     Time before_{};  // Of the last purge.

@@ -100,10 +100,9 @@ Async<Result<void>> Purger::PlanExecutions(Purge purge) {
         auto pack = co_await window_.TakeOldest(purge.finished_before);
         if (!pack) co_return std::unexpected(pack.error());
         if (!*pack) co_return {};
-        const Result<bool> more =
+        const Result<void> done =
             co_await DeleteOld(std::move(**pack), purge.finished_before, room);
-        if (!more) co_return std::unexpected(more.error());
-        if (!*more) co_return {};
+        if (!done) co_return done;
     }
     co_return {};
 }
@@ -119,12 +118,9 @@ void Purger::Delete(const Victim& victim) {
     ops_.DeleteRange(keys_.Logs(partition_, id));
 }
 
-Async<Result<bool>> Purger::DeleteOld(PurgeWindow::Pack pack, Time before, std::size_t& room) {
-    bool more = true;
+Async<Result<void>> Purger::DeleteOld(PurgeWindow::Pack pack, Time before, std::size_t& room) {
     std::vector<PurgeWindow::Resident> kept;
     for (PurgeWindow::Resident& resident : pack.residents) {
-        // Packs are in the order in which they finished: behind one that is too new all are.
-        if (resident.finished_at >= before) more = false;
         bool goes = resident.finished_at < before && !touched_.contains(resident.id);
         if (goes && resident.has_children) {
             const Result<bool> gone = co_await DeleteChildren(resident.id, room);
@@ -149,10 +145,15 @@ Async<Result<bool>> Purger::DeleteOld(PurgeWindow::Pack pack, Time before, std::
     pack.residents = std::move(kept);
     if (pack.residents.empty()) {
         if (!pack.stays) ops_.Delete(keys_.Pack(partition_, pack.name));
-        co_return more;
+        co_return {};
     }
-    held_.push_back(std::move(pack));
-    co_return more;
+    // One of which all the rest is too new ends its epoch. Another one would be taken again at once.
+    if (pack.residents.front().finished_at >= before) {
+        window_.PutBack(std::move(pack));
+    } else {
+        held_.push_back(std::move(pack));
+    }
+    co_return {};
 }
 
 Async<Result<std::vector<pb::KeyValue>>> Purger::ReadRows(KeyRange range, std::int64_t limit) {

@@ -1,8 +1,8 @@
 // Purger: finds out what a Purge deletes. The only change that depends on what is stored.
 //
-// Packs are in the order in which executions finished, so the oldest are found in the first ones, which
-// the window remembers. Children of runs are in packs of their runs, which nobody looks at before the
-// run itself is old.
+// Packs are in the order in which executions finished, in each epoch, so the oldest are found in the
+// first ones, which the window remembers. Children of runs are in packs of their runs, which nobody
+// looks at before the run itself is old.
 #pragma once
 
 #include <set>
@@ -65,8 +65,8 @@ class Purger {
     // found.
     Async<Result<Serial>> PlanSplitEvents(Serial bound, std::size_t& room);
     Async<Result<std::vector<pb::KeyValue>>> ReadRows(KeyRange range, std::int64_t limit);
-    // Takes at most `room` of them; true if the pack behind it may hold more to delete.
-    Async<Result<bool>> DeleteOld(PurgeWindow::Pack pack, Time before, std::size_t& room);
+    // Takes at most `room` of them.
+    Async<Result<void>> DeleteOld(PurgeWindow::Pack pack, Time before, std::size_t& room);
     // Takes at most `room` of a run's children, and of theirs before them; true if none is left.
     Async<Result<bool>> DeleteChildren(std::string run, std::size_t& room);
     // Some of them, newest first, below a serial; 0 for the newest.
