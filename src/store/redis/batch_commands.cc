@@ -8,6 +8,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/failpoint.h"
 #include "model/record.h"
 #include "store/redis/rows.h"
 #include "store/redis/scripts.h"
@@ -172,13 +173,16 @@ class BatchWriter {
     }
     void Remove(std::string key, std::string_view member) { removes_[std::move(key)].Arg(member); }
 
-    // The order of retention: that of their ends, as everything that is appended here.
+    // The order of retention: that of their ends. The script appends what is not before those that
+    // are there, and sorts in the others.
     void WriteEnded(Commands& to) {
         if (ended_.empty()) return;
         std::ranges::sort(ended_);
         fields_.Clear();
         for (const auto& [time, member] : ended_) fields_.Arg(EndedText(time, member));
-        to.Command("RPUSH", keys_.Of("ended"), fields_);
+        if (TAKT_MUTANT("redis.one_order")) return to.Command("RPUSH", keys_.Of("ended"), fields_);
+        to.Command("ended", keys_.Of("ended"), fields_);
+        to.keys.Arg(keys_.Of("finished"));
     }
     void WriteChunks(Commands& to) {
         std::ranges::sort(chunks_, {}, [](const LogChunk* chunk) { return chunk->index; });

@@ -265,5 +265,50 @@ TEST_F(RedisIndexCheck, ATermThatHasEndedMendsNothing) {
     EXPECT_EQ(All("live"), "");
 }
 
+// The next leader's clock is an hour behind. What ends by it stands where it is sorted, is purged in
+// its time, and is found there if it is run again.
+TEST_F(RedisIndexCheck, WhatEndsByAClockThatIsBehindIsSortedIn) {
+    const Duration hour{3'600'000};
+    std::map<std::string, Execution> rows;
+    const auto end = [&](const std::string& id, Duration ahead) {
+        Execution row = conformance::Finished(rows.at(id));
+        row.finished_at = make_.now() + ahead;
+        return ExecutionChange{Place::kLive, Place::kHistory, row};
+    };
+    for (const char* id : {"ahead", "right", "again", "late"}) {
+        Put({ExecutionChange{Place::kNone, Place::kLive, rows[id] = make_.OneOff(id)}});
+    }
+    const auto list = [&] { return *server_->Cli({"LRANGE", "{takt:0}:ended", "0", "-1"}); };
+
+    Put({end("ahead", hour)});
+    Put({end("right", Duration(0)), end("again", Duration(0)),
+         end("late", hour - Duration(5'000))});
+    EXPECT_THAT(All("finished"), testing::HasSubstr(":right"));
+    EXPECT_THAT(All("finished"), testing::HasSubstr(":again"));
+    EXPECT_THAT(list(), testing::Not(testing::HasSubstr(":right")));
+    EXPECT_THAT(list(), testing::HasSubstr(":late")) << "as a report may be";
+    EXPECT_EQ(Texts(), std::vector<std::string>());
+
+    Put({ExecutionChange{Place::kHistory, Place::kLive, conformance::Redriven(rows.at("again"))}});
+    EXPECT_THAT(All("finished"), testing::Not(testing::HasSubstr(":again")));
+    Put({end("again", 2 * hour)});
+    EXPECT_THAT(list(), testing::HasSubstr(":again"));
+    EXPECT_EQ(Texts(), std::vector<std::string>());
+
+    const auto left = [&] {
+        return *server_->Cli({"EXISTS", "{takt:0}:x:ahead", "{takt:0}:x:right", "{takt:0}:x:again",
+                              "{takt:0}:x:late"});
+    };
+    Put({Purge{.finished_before = make_.now() + Duration(1), .count_max = 2'000}});
+    EXPECT_EQ(left(), "3\n");
+    EXPECT_EQ(*server_->Cli({"EXISTS", "{takt:0}:x:right"}), "0\n");
+    EXPECT_EQ(Texts(), std::vector<std::string>());
+    Put({Purge{.finished_before = make_.now() + 2 * hour, .count_max = 2'000}});
+    EXPECT_EQ(left(), "1\n");
+    Put({Purge{.finished_before = make_.now() + 3 * hour, .count_max = 2'000}});
+    EXPECT_EQ(left(), "0\n");
+    EXPECT_EQ(*server_->Cli({"EXISTS", "{takt:0}:ended"}), "0\n");
+}
+
 }  // namespace
 }  // namespace takt::internal::redis

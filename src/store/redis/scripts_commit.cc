@@ -5,12 +5,14 @@ namespace takt::internal::redis {
 // KEYS fence, then the key of each command in turn.
 // ARGV epoch, nonce, sequence, last serial, prefix of the keys, then commands: a name, the number
 // of its arguments, its arguments. Names in small letters are ours and have no key, except `event`,
-// which has the key of its stream, and `rows`, which has one for each argument.
+// which has the key of its stream, `rows`, which has one for each argument, and `ended`, which has
+// those of its list and of the sorted set.
 //   rows texts…                    executions, or what changed of them
 //   redrive id member kin          takes a finished row out of its indexes
 //   purge before events_end audit_end count  what retention no longer keeps
 //   groups names…                  of settings that changed: listed as long as they have any
 //   event id values…, publish channel message
+//   ended entries…                 of those that ended, the oldest first
 // `redrive` and `purge` come first: they touch keys that only rows name, and look at all of these
 // before anything is written.
 // Answers {what became of it, the sequence that stands, 'full' if Redis has no room for more};
@@ -92,7 +94,7 @@ local function to_purge(before, count)
     end
     return #members
   end
-  -- Those of the layout before, and those that came finished, are in a sorted set.
+  -- Those of the layout before, and those that did not come in their order, are in a sorted set.
   take(call('ZRANGEBYSCORE', prefix .. 'finished', '-inf', '(' .. before, 'LIMIT', 0, count),
        '')
   if left == 0 then return found end
@@ -147,6 +149,25 @@ function own.groups(first, last)
     local has = call('EXISTS', prefix .. 'settings:' .. ARGV[j]) == 1
     call(has and 'SADD' or 'SREM', prefix .. 'setting_groups', ARGV[j])
   end
+end
+
+-- The list stays in order of time, but for the minute by which a report may well be late. What ended longer
+-- before the last that is in it, since the leader's clock is behind that of an earlier one, is sorted in.
+function own.ended(first, last)
+  local list, sorted = KEYS[k + 1], KEYS[k + 2]
+  k = k + 2
+  local newest = string.match(call('LINDEX', list, -1) or '', '^(%-?%d+) ')
+  local earliest = newest and newest - 60000
+  local late = {}
+  while earliest and first <= last do
+    local time, member = string.match(ARGV[first], '^(%-?%d+) (.*)$')
+    if tonumber(time) >= earliest then break end
+    late[#late + 1] = time
+    late[#late + 1] = member
+    first = first + 1
+  end
+  if #late > 0 then call('ZADD', sorted, unpack(late)) end
+  if first <= last then call('RPUSH', list, unpack(ARGV, first, last)) end
 end
 
 -- An id that is not above the last one is refused. Nothing may be lost for that: it goes to the end.
