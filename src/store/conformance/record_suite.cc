@@ -235,6 +235,56 @@ TEST_P(StoreConformance, PurgeDeletesTheOldestAndNoMoreThanItMay) {
     EXPECT_EQ(Show(*Find(again.id)), Show(again));
 }
 
+// A leader whose clock was an hour ahead ended more than a purge looks at, and then led no more. What
+// others end by the right clock is purged in its time, not when that hour is over; then the rest is.
+TEST_P(StoreConformance, WhatEndedUnderAClockThatWasAheadHoldsNothingUp) {
+    const Time begin = make_.now();
+    const auto end = [&](std::string_view name, std::size_t count, Duration ahead) {
+        make_.Pass(Duration(60'000));
+        std::vector<Change> begun, ended;
+        for (std::size_t i = 0; i < count; ++i) {
+            const Execution row = make_.OneOff(std::string(name) + "-" + std::to_string(i));
+            Execution done = Finished(row);
+            done.finished_at += ahead;
+            begun.push_back(ExecutionChange{Place::kNone, Place::kLive, row});
+            ended.push_back(ExecutionChange{Place::kLive, Place::kHistory, done});
+        }
+        Put(std::move(begun));
+        Put(std::move(ended));
+        make_.Pass(Duration(60'000));
+    };
+    const auto purge = [&](Time before) {
+        Put({Purge{.finished_before = before,
+                   .count_max = static_cast<std::uint32_t>(store().limits().purge_max)}});
+    };
+    const Duration hour{3'600'000};
+    end("first", 10, Duration(0));
+    ResignIn(kDefaultPartition);
+    end("ahead", 1'600, hour);
+    const Time back = make_.now();
+    ResignIn(kDefaultPartition);
+
+    end("right", 20, Duration(0));
+    purge(make_.now());
+    EXPECT_EQ(ListIds({.created_from = back}), Ids{});
+    end("later", 20, Duration(0));
+    EXPECT_EQ(ListIds({.created_from = back}).size(), 20u);
+    purge(make_.now());
+    EXPECT_EQ(ListIds({.created_from = back}), Ids{}) << "of the same term";
+    ResignIn(kDefaultPartition);
+    end("next", 20, Duration(0));
+    purge(make_.now());
+    EXPECT_EQ(ListIds({.created_from = back}), Ids{}) << "of the term after it";
+    EXPECT_FALSE(Find(ExecutionId("first-0"))) << "what ended before all of them";
+    EXPECT_EQ(ListIds({.created_to = back, .limit = 1'000}).size(), 1'000u);
+    EXPECT_TRUE(Find(ExecutionId("ahead-0")));
+    EXPECT_TRUE(Find(ExecutionId("ahead-1599")));
+
+    end("last", 20, Duration(0));
+    for (int i = 0; i < 4; ++i) purge(begin + 2 * hour);
+    EXPECT_EQ(ListIds({}), Ids{});
+}
+
 // Names, payloads, keys and results are bytes that users chose.
 TEST_P(StoreConformance, HostileTextsComeBackAsTheyWere) {
     Execution row = make_.Fire("t-1", "e-1");
