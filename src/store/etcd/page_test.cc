@@ -27,23 +27,8 @@ TEST(EtcdPage, ReadsWhatItWrote) {
     EXPECT_FALSE(DecodePage(400, EncodePage(400, {900, {page.rows[1], page.rows[0]}})));
 }
 
-class EtcdPageTest : public EtcdTest {
+class EtcdPageTest : public EtcdLeaderTest {
   protected:
-    void SetUp() override {
-        StartServer();
-        OpenStore();
-        Lead();
-    }
-    void Lead() {
-        const Result<Term> term = Acquire();
-        ASSERT_TRUE(term) << term.error().detail;
-        term_ = *term;
-        sequence_ = 0;
-    }
-    void Put(std::vector<Change> changes) {
-        const Result<void> done = Commit(term_, ++sequence_, std::move(changes));
-        ASSERT_TRUE(done) << done.error().detail;
-    }
     std::vector<Execution> Insert(std::size_t count, std::size_t noise = 0) {
         std::vector<Execution> rows;
         std::vector<Change> changes;
@@ -84,12 +69,6 @@ class EtcdPageTest : public EtcdTest {
         Put(std::move(changes));
     }
     void PurgeAll() { Put({Purge{.finished_before = make_.now() + Duration(3'600'000)}}); }
-    std::size_t KeysUnder(const std::string& prefix) {
-        const Result<std::string> keys =
-            server_->Ctl({"get", "--prefix", "--keys-only", "/takt/0/" + prefix});
-        EXPECT_TRUE(keys) << keys.error().detail;
-        return static_cast<std::size_t>(std::count(keys->begin(), keys->end(), '\n') / 2);
-    }
     std::string Found(const ExecutionId& id) {
         using Rows = std::vector<std::optional<Execution>>;
         const auto found = Await<Rows>([&](Done<Rows> done) {
@@ -105,23 +84,21 @@ class EtcdPageTest : public EtcdTest {
         return page ? page->executions : std::vector<Execution>();
     }
 
-    Term term_;
-    std::uint64_t sequence_ = 0;
     std::uint64_t state_ = 7;
 };
 
 TEST_F(EtcdPageTest, ExecutionsThatComeTogetherShareTheirKeys) {
     std::vector<Execution> rows = Insert(100);
-    const std::size_t pages = KeysUnder("pages/live/");
+    const std::size_t pages = KeysUnder("0/pages/live/");
     EXPECT_LE(pages, 10u);
-    EXPECT_EQ(KeysUnder("live/"), 0u);
+    EXPECT_EQ(KeysUnder("0/live/"), 0u);
 
     const Execution last = rows.back();
     rows.pop_back();
     Finish(rows);
-    EXPECT_EQ(KeysUnder("pages/live/"), 1u);
-    EXPECT_EQ(KeysUnder("pages/history/"), pages);
-    EXPECT_EQ(KeysUnder("history/"), 0u);
+    EXPECT_EQ(KeysUnder("0/pages/live/"), 1u);
+    EXPECT_EQ(KeysUnder("0/pages/history/"), pages);
+    EXPECT_EQ(KeysUnder("0/history/"), 0u);
     EXPECT_EQ(Found(last.id), Show(last));
     EXPECT_EQ(Found(rows[50].id), Show(conformance::Finished(rows[50])));
 }
@@ -133,9 +110,9 @@ TEST_F(EtcdPageTest, OneThatWaitsKeepsNothingOfTheOthers) {
     rows.erase(rows.begin() + 40);
     Finish(rows);
     PurgeAll();
-    EXPECT_EQ(KeysUnder("pages/history/"), 0u);
-    EXPECT_EQ(KeysUnder("packs/"), 0u);
-    EXPECT_EQ(KeysUnder("pages/live/"), 1u);
+    EXPECT_EQ(KeysUnder("0/pages/history/"), 0u);
+    EXPECT_EQ(KeysUnder("0/packs/"), 0u);
+    EXPECT_EQ(KeysUnder("0/pages/live/"), 1u);
     const auto value =
         server_->Ctl({"get", "--prefix", "--print-value-only", "/takt/0/pages/live/"});
     EXPECT_LT(value->size(), 700u) << "it alone";
@@ -144,7 +121,7 @@ TEST_F(EtcdPageTest, OneThatWaitsKeepsNothingOfTheOthers) {
     EXPECT_EQ(Found(waits.id), Show(waits));
     Finish({waits});
     PurgeAll();
-    EXPECT_EQ(KeysUnder("pages/"), 0u);
+    EXPECT_EQ(KeysUnder("0/pages/"), 0u);
     EXPECT_EQ(Found(waits.id), "none");
 }
 
@@ -154,12 +131,12 @@ TEST_F(EtcdPageTest, OneThatGrowsGetsAKeyOfItsOwn) {
     Execution large = conformance::Running(conformance::Scheduled(rows[3], "w-1"));
     large.progress = Noise(1500);
     Update(large);
-    EXPECT_EQ(KeysUnder("live/"), 1u);
+    EXPECT_EQ(KeysUnder("0/live/"), 1u);
     EXPECT_EQ(Found(large.id), Show(large));
     EXPECT_EQ(Loaded().size(), 10u);
     Finish({large});
-    EXPECT_EQ(KeysUnder("live/"), 0u);
-    EXPECT_EQ(KeysUnder("history/"), 1u);
+    EXPECT_EQ(KeysUnder("0/live/"), 0u);
+    EXPECT_EQ(KeysUnder("0/history/"), 1u);
     EXPECT_EQ(Found(large.id), Show(conformance::Finished(large)));
 }
 
@@ -171,15 +148,15 @@ TEST_F(EtcdPageTest, OnesThatFindNoRoomInTheirPageMoveOut) {
         row.progress = Noise(400);
         Update(row);
     }
-    EXPECT_GT(KeysUnder("live/"), 0u);
-    EXPECT_LT(KeysUnder("live/"), rows.size());
+    EXPECT_GT(KeysUnder("0/live/"), 0u);
+    EXPECT_LT(KeysUnder("0/live/"), rows.size());
     EXPECT_EQ(Loaded().size(), rows.size());
     for (const Execution& row : rows) EXPECT_EQ(Found(row.id), Show(row));
     Finish(rows);
     EXPECT_EQ(Loaded().size(), 0u);
     EXPECT_EQ(List({})->size(), rows.size());
     PurgeAll();
-    EXPECT_EQ(KeysUnder("pages/") + KeysUnder("history/") + KeysUnder("packs/"), 0u);
+    EXPECT_EQ(KeysUnder("0/pages/") + KeysUnder("0/history/") + KeysUnder("0/packs/"), 0u);
 }
 
 // It is inserted and changed by batches that go together. What is known of it then is that its page
@@ -202,11 +179,11 @@ TEST_F(EtcdPageTest, OneThatIsRedrivenSoonIsInOnePlace) {
     for (auto& answer : answers) ASSERT_TRUE(answer.get_future().get());
 
     Finish({scheduled});
-    EXPECT_EQ(KeysUnder("pages/history/"), 1u);
+    EXPECT_EQ(KeysUnder("0/pages/history/"), 1u);
     const Execution again = conformance::Redriven(conformance::Finished(scheduled));
     Put({ExecutionChange{Place::kHistory, Place::kLive, again}});
-    EXPECT_EQ(KeysUnder("pages/"), 0u);
-    EXPECT_EQ(KeysUnder("live/"), 1u);
+    EXPECT_EQ(KeysUnder("0/pages/"), 0u);
+    EXPECT_EQ(KeysUnder("0/live/"), 1u);
     const auto listed = List({});
     ASSERT_TRUE(listed);
     ASSERT_EQ(listed->size(), 1u);
@@ -225,12 +202,12 @@ TEST_F(EtcdPageTest, OneThatIsLateGetsAKeyOfItsOwn) {
         changes.push_back(ExecutionChange{Place::kNone, Place::kLive, row});
     }
     Put(std::move(changes));
-    ASSERT_EQ(KeysUnder("pages/live/"), 1u);
+    ASSERT_EQ(KeysUnder("0/pages/live/"), 1u);
     Lead();
 
     Put({ExecutionChange{Place::kNone, Place::kLive, rows[3]}});
-    EXPECT_EQ(KeysUnder("pages/live/"), 1u);
-    EXPECT_EQ(KeysUnder("live/"), 1u);
+    EXPECT_EQ(KeysUnder("0/pages/live/"), 1u);
+    EXPECT_EQ(KeysUnder("0/live/"), 1u);
     rows[4] = Update(conformance::Scheduled(rows[4], "w-1"));
     const std::vector<Execution> loaded = Loaded();
     ASSERT_EQ(loaded.size(), 6u);
@@ -250,7 +227,7 @@ TEST_F(EtcdPageTest, TheLargestBatchTouchesManyPages) {
         changes.push_back(
             ExecutionChange{Place::kLive, Place::kLive, conformance::Scheduled(rows[7], "w-1")});
     }
-    EXPECT_GE(KeysUnder("pages/live/"), kChangesMax - 1);
+    EXPECT_GE(KeysUnder("0/pages/live/"), kChangesMax - 1);
     Execution large = conformance::Retrying(Insert(1)[0]);
     boost::intrusive_ptr<Outcome> outcome(new Outcome(*large.outcome));
     outcome->data = Noise(1 << 20);
@@ -319,9 +296,9 @@ TEST_F(EtcdManyPagesTest, BatchesWhoseRowsMoveOutOfTheirPagesGoOneAfterTheOther)
         }
         Put(std::move(changes));
     }
-    ASSERT_EQ(KeysUnder("live/"), 0u) << KeysUnder("pages/live/") << " pages";
+    ASSERT_EQ(KeysUnder("0/live/"), 0u) << KeysUnder("0/pages/live/") << " pages";
     UpdateTogether(rows);
-    EXPECT_EQ(KeysUnder("live/"), rows.size());
+    EXPECT_EQ(KeysUnder("0/live/"), rows.size());
 }
 
 // A page was damaged on disk. It is shown as one execution, which the leader ends; all else goes on.

@@ -10,23 +10,8 @@
 namespace takt::internal::etcd {
 namespace {
 
-class EtcdPurgeTest : public EtcdTest {
+class EtcdPurgeTest : public EtcdLeaderTest {
   protected:
-    void SetUp() override {
-        StartServer();
-        OpenStore();
-        Lead();
-    }
-    void Lead() {
-        const Result<Term> term = Acquire();
-        ASSERT_TRUE(term) << term.error().detail;
-        term_ = *term;
-        sequence_ = 0;
-    }
-    void Put(std::vector<Change> changes) {
-        const Result<void> done = Commit(term_, ++sequence_, std::move(changes));
-        ASSERT_TRUE(done) << done.error().detail;
-    }
     Execution Finish(const std::string& id, Duration ahead = {}) {
         make_.Pass(Duration(1'000));
         Execution row = conformance::Finished(make_.OneOff(id));
@@ -52,16 +37,8 @@ class EtcdPurgeTest : public EtcdTest {
         ASSERT_TRUE(
             server_->Ctl({"compact", std::to_string(std::stoll(now->substr(at + name.size())))}));
     }
-    std::size_t KeysUnder(const std::string& prefix) {
-        const Result<std::string> keys =
-            server_->Ctl({"get", "--prefix", "--keys-only", "/takt/" + prefix});
-        EXPECT_TRUE(keys) << keys.error().detail;
-        return static_cast<std::size_t>(std::count(keys->begin(), keys->end(), '\n') / 2);
-    }
 
-    Term term_;
     Partition next_partition_ = 100;
-    std::uint64_t sequence_ = 0;
 };
 
 using Names = std::vector<std::string>;

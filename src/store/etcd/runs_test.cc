@@ -11,19 +11,8 @@ namespace {
 using conformance::Show;
 using Ids = std::vector<std::string>;
 
-class EtcdRuns : public EtcdTest {
+class EtcdRuns : public EtcdLeaderTest {
   protected:
-    void SetUp() override {
-        StartServer();
-        OpenStore();
-        const Result<Term> term = Acquire();
-        ASSERT_TRUE(term) << term.error().detail;
-        term_ = *term;
-    }
-    void Put(std::vector<Change> changes) {
-        const Result<void> done = Commit(term_, ++sequence_, std::move(changes));
-        ASSERT_TRUE(done) << done.error().detail;
-    }
     // A run, finished, and so many children of it, with a line of log each.
     Execution PutRun(const std::string& id, int children, const ExecutionId& parent = {}) {
         Execution run = make_.Fire("flow", id);
@@ -51,7 +40,7 @@ class EtcdRuns : public EtcdTest {
     void PurgeAll(std::uint32_t count_max = 1000) {
         Put({Purge{.finished_before = make_.now() + Duration(3'600'000), .count_max = count_max}});
     }
-    std::set<std::string> KeysUnder(const std::string& prefix) {
+    std::set<std::string> KeyNamesUnder(const std::string& prefix) {
         std::set<std::string> keys;
         std::string text = *server_->Ctl({"get", "--prefix", "--keys-only", prefix});
         for (std::size_t end; (end = text.find('\n')) != std::string::npos;) {
@@ -62,7 +51,7 @@ class EtcdRuns : public EtcdTest {
     }
     // All but what belongs to the term and the installation.
     std::set<std::string> RowKeys() {
-        std::set<std::string> keys = KeysUnder("/takt/");
+        std::set<std::string> keys = KeyNamesUnder("/takt/");
         std::erase_if(keys, [](const std::string& key) {
             return key == "/takt/layout" || key.starts_with("/takt/partitions/") ||
                    key.starts_with("/takt/nodes/") || key.starts_with("/takt/leaders/") ||
@@ -78,9 +67,6 @@ class EtcdRuns : public EtcdTest {
         for (const Execution& row : *rows) ids.push_back(row.id.text().str());
         return ids;
     }
-
-    Term term_;
-    std::uint64_t sequence_ = 0;
 };
 
 // A nightly run of 1,500 parts grows old. It goes in bounded portions, its parts before itself, and
@@ -91,8 +77,8 @@ TEST_F(EtcdRuns, ABigRunIsPurgedInPortionsAndLeavesNothing) {
                          conformance::Finished(make_.OneOff("e-9"))}});
     for (const std::size_t left : {800u, 100u}) {
         PurgeAll();
-        EXPECT_EQ(KeysUnder("/takt/logs/r-1.").size(), left);
-        EXPECT_EQ(KeysUnder("/takt/0/runs/r-1/children/").size(), left);
+        EXPECT_EQ(KeyNamesUnder("/takt/logs/r-1.").size(), left);
+        EXPECT_EQ(KeyNamesUnder("/takt/0/runs/r-1/children/").size(), left);
         EXPECT_EQ(ListIds({}), (Ids{"e-9", "r-1"}));
         EXPECT_EQ(ListIds({.parent = ExecutionId("r-1"), .limit = 1000}).size(), left);
     }
@@ -119,7 +105,7 @@ TEST_F(EtcdRuns, ChildrenOfALiveRunStay) {
     const Execution run = make_.Fire("flow", "r-1");
     Put({ExecutionChange{Place::kNone, Place::kLive, run}});
     Put({ExecutionChange{Place::kNone, Place::kHistory, ChildOf(run, "c-1")}});
-    EXPECT_TRUE(KeysUnder("/takt/0/packs/").empty());
+    EXPECT_TRUE(KeyNamesUnder("/takt/0/packs/").empty());
     PurgeAll();
     EXPECT_EQ(ListIds({.children = true}), (Ids{"c-1", "r-1"}));
 }

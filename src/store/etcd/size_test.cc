@@ -10,25 +10,7 @@
 namespace takt::internal::etcd {
 namespace {
 
-class EtcdSizeTest : public EtcdTest {
-  protected:
-    void SetUp() override {
-        StartServer();
-        OpenStore();
-        const Result<Term> term = Acquire();
-        ASSERT_TRUE(term) << term.error().detail;
-        term_ = *term;
-    }
-    std::size_t KeysUnder(const std::string& prefix) {
-        const Result<std::string> keys =
-            server_->Ctl({"get", "--prefix", "--keys-only", "/takt/" + prefix});
-        EXPECT_TRUE(keys) << keys.error().detail;
-        // Each key has a line, and an empty one for the value left out.
-        return static_cast<std::size_t>(std::count(keys->begin(), keys->end(), '\n') / 2);
-    }
-
-    Term term_;
-};
+using EtcdSizeTest = EtcdLeaderTest;
 
 // Bytes that no compression makes smaller.
 Text Noise(std::size_t size) {

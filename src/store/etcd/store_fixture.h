@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <utility>
@@ -77,9 +78,41 @@ class EtcdTest : public testing::Test {
             [&](Done<std::vector<Execution>> d) { store_->ListExecutions(filter, std::move(d)); });
     }
 
+    std::size_t KeysUnder(const std::string& prefix) {
+        const Result<std::string> keys =
+            server_->Ctl({"get", "--prefix", "--keys-only", "/takt/" + prefix});
+        EXPECT_TRUE(keys) << keys.error().detail;
+        // Each key has a line, and an empty one for the value left out.
+        return static_cast<std::size_t>(std::count(keys->begin(), keys->end(), '\n') / 2);
+    }
+
     std::unique_ptr<EtcdServer> server_;
     std::unique_ptr<Store> store_;
     conformance::RowMaker make_;
+};
+
+// With a server, and a leader that commits one batch after the other.
+class EtcdLeaderTest : public EtcdTest {
+  protected:
+    void SetUp() override {
+        StartServer();
+        OpenStore();
+        Lead();
+    }
+    // A new term.
+    void Lead() {
+        const Result<Term> term = Acquire();
+        ASSERT_TRUE(term) << term.error().detail;
+        term_ = *term;
+        sequence_ = 0;
+    }
+    void Put(std::vector<Change> changes) {
+        const Result<void> done = Commit(term_, ++sequence_, std::move(changes));
+        ASSERT_TRUE(done) << done.error().detail;
+    }
+
+    Term term_;
+    std::uint64_t sequence_ = 0;
 };
 
 }  // namespace takt::internal::etcd
