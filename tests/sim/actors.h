@@ -223,6 +223,7 @@ class SimWorker {
     void SendReport(Held& held);
     void WriteLater(const Key& key);
     void SendLines(Held& held);
+    bool Hears();  // Something came; false if too late, and the connection is given up.
     void AskForLock(const Held& held);
     void DropLockLater(const Key& key);
     std::size_t Running() const;

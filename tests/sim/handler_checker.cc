@@ -13,13 +13,20 @@ bool NeedsTurn(const Execution& row) {
            row.task->opt().mode != Mode::kParallel;
 }
 
+// Whether its last attempt had its timeout, and the time to stop after it, before the execution ended.
+bool RanOutOfTime(const Execution& row) {
+    if (!row.outcome || row.outcome->past.empty()) return false;
+    const PastAttempt& last = row.outcome->past.back();
+    return last.attempt == row.attempt && last.reason == Reason::kTimeout;
+}
+
 }  // namespace
 
 void HandlerChecker::OnCommit(const Batch& batch, const std::vector<RowMove>& moves,
                               const EngineConfig& config) {
     for (const RowMove& move : moves) {
         const Execution& row = move.after;
-        if (row.status != Status::kCancelled) continue;
+        if (row.status != Status::kCancelled || RanOutOfTime(row)) continue;
         const auto found = handlers_.find({row.id.text().str(), row.attempt, row.token});
         if (found == handlers_.end() || !IsWorking(move.before.status)) continue;
         found->second.waited_until = world_.now() + config.timeout_grace - kDecidedBefore;

@@ -52,6 +52,7 @@ class LockChecker {
   private:
     void OnPut(const Text& id, const Text& value);
     void OnGone(const Text& id);
+    void NoteChanged(const LockHolding& holding);
     void NoteLeftover(const SettingPut& setting);
     bool IsLeftover(const Text& id) const;
     void CheckHolders(const FindRow& find);
@@ -69,6 +70,9 @@ class LockChecker {
     std::map<Text, Steady> leases_;  // As clients were told.
     std::set<Text> released_;
     std::uint64_t token_latest_ = 0;
+    // Vain answers for the clients' lock since it passed on, and when the last of them was counted.
+    int vain_answers_ = 0;
+    Steady vain_counted_{};
 };
 
 }  // namespace takt::internal::sim

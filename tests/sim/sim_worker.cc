@@ -134,7 +134,16 @@ void SimWorker::OnWelcome(const ConnectionPtr& connection, const Term& term) {
 }
 
 void SimWorker::OnPong(const ConnectionPtr& connection) {
-    if (connection == connection_) heard_ = cluster_.world.now();
+    if (connection == connection_) Hears();
+}
+
+// Thawed after its lease it begins nothing that still lies in its socket.
+bool SimWorker::Hears() {
+    const Steady before = std::exchange(heard_, cluster_.world.now());
+    if (heard_ - before < cluster_.config.engine.worker_lease) return true;
+    cluster_.Cut(connection_, true, false);
+    ConnectLater();
+    return false;
 }
 
 void SimWorker::OnClosed(const ConnectionPtr& connection) {
@@ -170,8 +179,7 @@ std::size_t SimWorker::Running() const {
 }
 
 void SimWorker::OnAssign(const ConnectionPtr& connection, const Assign& assign) {
-    if (connection != connection_) return;
-    heard_ = cluster_.world.now();
+    if (connection != connection_ || !Hears()) return;
     const Execution& row = assign.execution;
     const AttemptRef ref{row.id, row.attempt, row.token};
     if (row.epoch < seen_.epoch) return;
