@@ -161,6 +161,23 @@ TEST_P(StoreConformance, LoadEndsAlsoWhenTheRowsFillThePageExactly) {
     EXPECT_EQ(LoadAll().executions.size(), GetParam().load_page_rows);
 }
 
+// Most came in one moment and fill their pages but for one row; the next came long afterwards.
+TEST_P(StoreConformance, LoadGoesOnBehindABurstThatLeavesRoomForOneMoreRow) {
+    const std::size_t burst = 2 * GetParam().load_page_rows - 1;
+    std::vector<Change> changes;
+    const auto add = [&](const std::string& id) {
+        changes.push_back(ExecutionChange{Place::kNone, Place::kLive, make_.OneOff(id)});
+    };
+    for (std::size_t i = 0; i < burst; ++i) add("e-" + std::to_string(i));
+    make_.Pass(Duration(std::chrono::days(30)));
+    add("late");
+    make_.Pass(Duration(std::chrono::days(30)));
+    add("later");
+    Put(std::move(changes));
+
+    EXPECT_EQ(LoadAll().executions.size(), burst + 2);
+}
+
 // A row was damaged on disk, or written by a newer version that was rolled back. The leader must
 // come up all the same, and the operator must see which execution it is.
 TEST_P(StoreConformance, AnUndecodableRowIsShownAndStopsNothing) {

@@ -207,11 +207,13 @@ Async<Result<void>> Loader::AddExecutions(Window window, LoadPage& page) {
     Serial last = page.last_serial;
     // Ends: each turn either narrows the window, down to one row, or moves it up.
     for (;;) {
-        const std::size_t room = page_rows_ - page.executions.size();
-        if (room == 0 || bytes_ >= kListBytes) {
+        if (page.executions.size() >= page_rows_ || bytes_ >= kListBytes) {
             page.next = CursorOf(window);
             co_return {};
         }
+        // Not for one alone: half of it is what tells that a window may grow, and what is shown of a page
+        // that cannot be read has a serial that another row may have too.
+        const std::size_t room = std::max(page_rows_ - page.executions.size(), std::size_t{2});
         const bool open = window.from > last || last - window.from < window.width;
         const Serial below = open ? 0 : window.from + window.width;
         const Result<LiveRows> rows = co_await ReadWindow(window.from, below, room);
