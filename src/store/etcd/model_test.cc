@@ -2,11 +2,9 @@
 // after it, each way of reading gives the rows of the map.
 #include <algorithm>
 #include <future>
-#include <map>
-#include <random>
-#include <set>
 
-#include "store/etcd/store_fixture.h"
+#include "base/failpoint.h"
+#include "store/etcd/random_fixture.h"
 #include "store/matches.h"
 
 namespace takt::internal::etcd {
@@ -18,13 +16,7 @@ using conformance::Show;
 constexpr std::size_t kLoadPageRows = 23;
 constexpr int kSteps = 30;
 
-struct Stored {
-    Execution row;
-    Place place = Place::kLive;
-};
-using Model = std::map<Serial, Stored>;
-
-class EtcdModelTest : public EtcdTest, public testing::WithParamInterface<unsigned> {
+class EtcdModelTest : public EtcdRandomTest, public testing::WithParamInterface<unsigned> {
   protected:
     void SetUp() override {
         random_.seed(GetParam() + 1000 * testing::UnitTest::GetInstance()->random_seed());
@@ -33,9 +25,6 @@ class EtcdModelTest : public EtcdTest, public testing::WithParamInterface<unsign
         run_ = make_.Fire("flow", "the-run");
         Commit({{ExecutionChange{Place::kNone, Place::kLive, run_}}});
     }
-
-    std::size_t Below(std::size_t end) { return random_() % end; }
-    bool Once(std::size_t in) { return Below(in) == 0; }
 
     // The next leader, in another process. What the last commits were is not known to it.
     void Reopen() {
@@ -52,122 +41,6 @@ class EtcdModelTest : public EtcdTest, public testing::WithParamInterface<unsign
         ASSERT_TRUE(term) << term.error().detail;
         term_ = *term;
         sequence_ = 0;
-    }
-
-    Text Noise(std::size_t size) {
-        std::string text(size, 'a');
-        for (char& c : text) c = static_cast<char>('a' + Below(26));
-        return Text(text);
-    }
-    Execution Make() {
-        if (Once(6)) make_.Pass(Duration(Below(400)));
-        const bool child = Once(8);
-        const std::string id = "chosen-" + std::to_string(++made_);
-        Execution row = child ? make_.Child(run_, id) : make_.OneOff(id);
-        if (!Once(3)) row.id = ExecutionId(Text(SerialText(row.serial)));
-        NewTaskPtr task(new Task(*row.task));
-        task->id = TaskId(Text("t-" + std::to_string(Below(5))));
-        task->payload = Noise(Once(150) ? 70u << 10 : Once(20) ? 3000 : 40 + Below(weight_));
-        row.task = task;
-        return row;
-    }
-    Execution Finish(Execution row) {
-        row = conformance::Finished(std::move(row), Once(4) ? Status::kFailed : Status::kSuccess);
-        row.finished_at = make_.now();
-        if (Once(30)) row.progress = Noise(2000);
-        return row;
-    }
-    Execution Step(Execution row) {
-        if (Once(2)) row.progress = Noise(Below(Once(9) ? 1500 : 500));
-        switch (Below(3)) {
-            case 0:
-                row = conformance::Scheduled(std::move(row), "w-" + std::to_string(Below(3)));
-                for (std::uint8_t& byte : row.token) byte = static_cast<std::uint8_t>(random_());
-                return row;
-            case 1:
-                return conformance::Running(std::move(row));
-            default:
-                return conformance::Retrying(std::move(row));
-        }
-    }
-
-    void Insert(std::vector<Change>& changes, Model& model) {
-        for (std::size_t i = Once(3) ? 1 : Below(50); i > 0; --i) {
-            Execution row = Make();
-            if (Once(15)) {
-                late_.push_back(row);
-                continue;
-            }
-            if (!late_.empty() && Once(5)) {
-                if (Once(2)) std::swap(row, late_.back());
-                Apply({Place::kNone, Place::kLive, late_.back()}, changes, model);
-                late_.pop_back();
-            }
-            const bool ended = Once(10);
-            Apply({Place::kNone, ended ? Place::kHistory : Place::kLive,
-                   ended ? Finish(std::move(row)) : std::move(row)},
-                  changes, model);
-        }
-    }
-    // Executions of one place, a run of neighbours or anything.
-    std::vector<Execution> Pick(Place place, std::size_t many, const std::set<Serial>& before,
-                                const Model& model) {
-        std::vector<Execution> rows;
-        for (const auto& [serial, stored] : model) {
-            if (stored.place != place || serial == run_.serial) continue;
-            if (before.contains(serial)) rows.push_back(stored.row);
-        }
-        if (Once(2)) std::ranges::shuffle(rows, random_);
-        many = std::min(many, rows.size());
-        const std::size_t begin = Below(rows.size() - many + 1);
-        return {rows.begin() + static_cast<std::ptrdiff_t>(begin),
-                rows.begin() + static_cast<std::ptrdiff_t>(begin + many)};
-    }
-    static void Apply(ExecutionChange change, std::vector<Change>& changes, Model& model) {
-        model[change.row.serial] = {change.row, change.after};
-        changes.push_back(std::move(change));
-    }
-    std::vector<Change> NextBatch(Model& model) {
-        make_.Pass(Duration(1 + Below(30)));
-        weight_ = Once(4) ? 600 : 100;
-        std::vector<Change> changes;
-        std::set<Serial> before;  // One change of a row in a batch.
-        for (const auto& [serial, stored] : model) before.insert(serial);
-        if (Once(12)) {
-            AddPurge(changes, model);
-            return changes;
-        }
-        if (!Once(3)) Insert(changes, model);
-        for (const Execution& row : Pick(Place::kLive, Below(40), before, model)) {
-            before.erase(row.serial);
-            if (Once(2))
-                Apply({Place::kLive, Place::kHistory, Finish(row)}, changes, model);
-            else
-                Apply({Place::kLive, Place::kLive, Step(row)}, changes, model);
-        }
-        if (!Once(3)) return changes;
-        for (const Execution& row : Pick(Place::kHistory, Below(4), before, model)) {
-            Apply({Place::kHistory, Place::kLive, conformance::Redriven(row)}, changes, model);
-        }
-        return changes;
-    }
-    void AddPurge(std::vector<Change>& changes, Model& model) {
-        std::vector<Time> times;
-        for (const auto& [serial, stored] : model) {
-            const bool old = stored.place == Place::kHistory && stored.row.parent.empty();
-            if (old) times.push_back(stored.row.finished_at);
-        }
-        if (times.empty()) return;
-        std::ranges::sort(times);
-        const Time bound = times[Below(std::min<std::size_t>(times.size(), 200))];
-        std::erase_if(model, [&](const auto& entry) {
-            const Stored& stored = entry.second;
-            const bool goes = stored.place == Place::kHistory && stored.row.parent.empty() &&
-                              stored.row.finished_at < bound;
-            if (goes) purged_.push_back(stored.row.id);
-            return goes;
-        });
-        changes.push_back(Purge{.finished_before = bound});
     }
 
     // Sends all of them at once; the answers come in order.
@@ -189,6 +62,24 @@ class EtcdModelTest : public EtcdTest, public testing::WithParamInterface<unsign
                 Batch{term_, ++sequence_, make_.last_serial(), std::move(changes)}));
         }
         return batches;
+    }
+    // As a node does it: the very same batches again, from the first that was not answered on.
+    void Repeat(std::vector<BatchPtr> batches, const std::vector<Result<void>>& answers) {
+        const auto first = std::ranges::find_if(answers, [](const auto& a) { return !a; });
+        batches.erase(batches.begin(), batches.begin() + (first - answers.begin()));
+        for (int i = 0; i < 20 && !batches.empty(); ++i) {
+            const std::size_t together = Once(2) ? 1 : batches.size();
+            const auto end = batches.begin() + static_cast<std::ptrdiff_t>(together);
+            const std::vector<Result<void>> again = Send({batches.begin(), end});
+            const auto left = std::ranges::find_if(again, [](const auto& a) { return !a; });
+            if (left != again.end()) {
+                const ErrorCode code = left->error().code;
+                ASSERT_TRUE(code == ErrorCode::kUnknown || code == ErrorCode::kUnavailable)
+                    << left->error().detail;
+            }
+            batches.erase(batches.begin(), batches.begin() + (left - again.begin()));
+        }
+        ASSERT_TRUE(batches.empty());
     }
     void Commit(std::vector<std::vector<Change>> all) {
         for (const BatchPtr& batch : MakeBatches(std::move(all))) {
@@ -324,6 +215,11 @@ class EtcdModelTest : public EtcdTest, public testing::WithParamInterface<unsign
         ASSERT_TRUE(server_->process().Restart());
         ASSERT_TRUE(server_->AwaitMember(0));
     }
+    // One of the next transactions does not reach etcd, or its answer does not come back.
+    std::string AnyLoss() {
+        const std::string which = Once(3) ? "store.etcd.request" : "store.etcd.answer";
+        return which + ":error:" + std::to_string(1 + Below(3));
+    }
     // Another leader finds what was stored: some of the batches, in their order.
     void Settle(const std::vector<Model>& states) {
         const std::vector<std::string> live = ReadLive();
@@ -349,7 +245,10 @@ class EtcdModelTest : public EtcdTest, public testing::WithParamInterface<unsign
         const std::vector<BatchPtr> batches = MakeBatches(std::move(all));
         const bool stops = Once(6);
         if (stops) Stop();
+        const bool loses = !stops && Once(4);
+        if (loses) ASSERT_TRUE(SetFailPoints(AnyLoss()));
         const std::vector<Result<void>> answers = Send(batches);
+        if (loses) ASSERT_TRUE(SetFailPoints(""));
         if (stops) GoOn();
         const bool answered = std::ranges::all_of(answers, [](const auto& a) { return bool(a); });
         if (!answered && Once(2)) {
@@ -365,23 +264,14 @@ class EtcdModelTest : public EtcdTest, public testing::WithParamInterface<unsign
             ASSERT_EQ(late.error().code, ErrorCode::kFenced) << late.error().detail;
             return;
         }
-        for (std::size_t i = 0; i < batches.size(); ++i) {
-            const Result<void> done = answers[i] ? answers[i] : CommitUntilDone(*batches[i]);
-            ASSERT_TRUE(done) << done.error().detail;
-        }
+        Repeat(batches, answers);
         model_ = states.back();
     }
 
-    std::mt19937_64 random_;
     Term term_;
     std::uint64_t sequence_ = 0;
-    Execution run_;  // Goes on for ever; some of the others are part of it.
     Model model_;
-    std::vector<Execution> late_;  // Whose serials are not the newest any more when they come.
-    std::vector<ExecutionId> purged_;
-    int made_ = 0;
     bool killed_ = false;
-    std::size_t weight_ = 100;  // What rows of a batch are large by.
 };
 
 TEST_P(EtcdModelTest, EveryReadAgreesWithAPlainMap) {

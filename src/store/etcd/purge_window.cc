@@ -80,7 +80,7 @@ void PurgeWindow::Begin(const Term& term) {
     places_.clear();
     surveyed_ = false;
     taken_.clear();
-    first_event_ = first_event_kept_ = 0;
+    first_event_ = 0;
     before_ = Time();
     ++generation_;
 }
@@ -227,7 +227,7 @@ void PurgeWindow::NoteApplied(const Batch& batch, std::int64_t revision) {
     const std::optional<Time> finished = FirstFinished(batch);
     if (finished) NotePlace({batch.term.epoch, batch.sequence}, *finished);
     taken_.clear();
-    first_event_kept_ = first_event_ = std::min(first_event_, event);
+    first_event_ = std::min(first_event_, event);
     if (left.empty() && parents.empty()) return;
     if (reading_) {
         left_.insert(left.begin(), left.end());
@@ -244,7 +244,7 @@ void PurgeWindow::Forget() {
     // What was not answered may have been applied.
     if (surveyed_) NotePlace({term_.epoch, applied_.value_or(0) + 1}, kUnknown);
     applied_.reset();
-    first_event_ = first_event_kept_;
+    first_event_ = 0;
 }
 
 PurgeWindow::Cursor PurgeWindow::BeginReading() {

@@ -156,7 +156,6 @@ class PurgeWindow {
     bool surveyed_ = false;                    // Whether places_ has all epochs.
     std::map<std::uint64_t, PackName> taken_;  // The first of each epoch since the last batch.
     Serial first_event_ = 0;
-    Serial first_event_kept_ = 0;
     Time before_{};  // Of the last purge.
 
     bool reading_ = false;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <future>
 
+#include "base/failpoint.h"
 #include "store/etcd/limits.h"
 #include "store/etcd/store_fixture.h"
 
@@ -241,6 +242,27 @@ TEST_F(EtcdPurgeTest, EventsGoInTheirOrder) {
     Put({EventAppend{make_.MakeEvent(EventType::kTaskCompleted)}});
     Put({Purge{{}, make_.now() + Duration(1'000), 100}});
     EXPECT_EQ(events(), 0u) << "those that came since";
+}
+
+// The answer to a commit with events is lost, and the leader finds out that it was applied. Its events go
+// like others.
+TEST_F(EtcdPurgeTest, EventsOfACommitWhoseAnswerWasLostGoToo) {
+    const auto purge = [&] { return Purge{{}, make_.now() + Duration(1'000), 100}; };
+    Put({EventAppend{make_.MakeEvent(EventType::kTaskCompleted)}});
+    Put({purge()});
+    make_.Pass(Duration(10'000));
+    const std::vector<Change> changes = {EventAppend{make_.MakeEvent(EventType::kTaskCompleted)}};
+    ASSERT_TRUE(SetFailPoints("store.etcd.answer:error:1"));
+    const Result<void> lost = Commit(term_, ++sequence_, changes);
+    ASSERT_TRUE(SetFailPoints(""));
+    ASSERT_FALSE(lost);
+    EXPECT_EQ(lost.error().code, ErrorCode::kUnknown);
+    ASSERT_TRUE(Commit(term_, sequence_, changes));
+    EXPECT_EQ(KeysUnder("0/events/"), 1u);
+
+    make_.Pass(Duration(10'000));
+    Put({purge()});
+    EXPECT_EQ(KeysUnder("0/events/"), 0u);
 }
 
 // Under load every second batch or so has a purge, and as a rule there is nothing to delete: then it

@@ -4,6 +4,7 @@
 #include <iterator>
 #include <utility>
 
+#include "base/failpoint.h"
 #include "store/etcd/limits.h"
 #include "store/etcd/purger.h"
 #include "store/etcd/snapshot.h"
@@ -252,11 +253,21 @@ Async<Result<pb::TxnResponse>> Writer::SendGroup(Group& group, std::size_t& byte
     std::vector<Ops> ahead;
     if (ops.bytes() > kRequestBytesMax) ahead = ops.TakeAhead();
     for (Ops& portion : ahead) {
-        Result<pb::TxnResponse> written =
-            co_await client_.Txn(MakeAhead(keys_, span, std::move(portion)), Effect::kRepeatable);
+        Result<pb::TxnResponse> written = co_await Send(MakeAhead(keys_, span, std::move(portion)));
         if (!written || !written->succeeded()) co_return written;
     }
-    co_return co_await client_.Txn(MakeCommit(keys_, span, std::move(ops)), Effect::kRepeatable);
+    co_return co_await Send(MakeCommit(keys_, span, std::move(ops)));
+}
+
+Async<Result<pb::TxnResponse>> Writer::Send(pb::TxnRequest txn) {
+    if (TAKT_FAIL_POINT_ERROR("store.etcd.request")) {
+        co_return Fail(ErrorCode::kUnknown, "fail point: the request was lost");
+    }
+    auto answer = co_await client_.Txn(std::move(txn), Effect::kRepeatable);
+    if (TAKT_FAIL_POINT_ERROR("store.etcd.answer")) {
+        co_return Fail(ErrorCode::kUnknown, "fail point: the answer was lost");
+    }
+    co_return answer;
 }
 
 Result<void> Writer::ExplainRefusal(const pb::TxnResponse& refusal, Group& group) {

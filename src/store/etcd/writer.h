@@ -65,6 +65,8 @@ class Writer {
     Async<Result<void>> ApplyGroup(Group& group);
     // `bytes` gets what its requests take. Batches that do not fit go back to those that wait.
     Async<Result<pb::TxnResponse>> SendGroup(Group& group, std::size_t& bytes);
+    // A write. kUnknown: it may have been applied.
+    Async<Result<pb::TxnResponse>> Send(pb::TxnRequest txn);
     void PutBack(Group& group, std::size_t from);
     // Reads what is not known of the pages of these executions. A refusal, if a commit would be
     // refused.
