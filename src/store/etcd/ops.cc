@@ -116,10 +116,11 @@ class ChangeWriter {
     bool PutInPage(const ExecutionChange& change, ExecutionKey key, const std::string& value) {
         const PageSide after = SideOf(change.after);
         if (change.before == Place::kNone) return pages_.Add(key, after, value);
-        if (!pages_.Holds(SideOf(change.before), key.serial)) return false;
+        const PageSide before = SideOf(change.before);
+        if (!pages_.Holds(before, key)) return false;
         // One that was re-driven is late: its page would be written for it alone.
         const bool stays = change.before == Place::kLive && pages_.Put(after, key, value);
-        if (!stays) pages_.Remove(key.serial);
+        if (!stays) pages_.Remove(before, key.serial);
         return stays;
     }
     // What stays as it is from the first commit of an execution to its purge.

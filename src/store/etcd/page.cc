@@ -8,6 +8,8 @@
 namespace takt::internal::etcd {
 namespace {
 
+constexpr std::string_view kUnreadable = "page-";
+
 std::unexpected<Error> NotAPage() {
     return Fail(ErrorCode::kInvalid, "the stored bytes are not a page of executions");
 }
@@ -51,6 +53,15 @@ Result<PageRows> DecodePage(Serial first, std::string_view bytes) {
 
 KeyRange PageOf(const Keys& keys, Partition partition, PageSide side, Serial serial) {
     return keys.Pages(partition, side, serial - std::min(serial, kPageSpan), serial + 1);
+}
+
+std::string UnreadablePageId(Serial first) {
+    return std::string(kUnreadable) + SerialText(first);
+}
+
+std::optional<Serial> ParseUnreadablePageId(std::string_view id) {
+    if (!id.starts_with(kUnreadable)) return std::nullopt;
+    return ParseSerialText(id.substr(kUnreadable.size()));
 }
 
 const PageRow* FindRow(const std::vector<PageRow>& rows, Serial serial) {

@@ -41,6 +41,11 @@ Result<PageRows> DecodePage(Serial first, std::string_view bytes);
 // Where to look for the page of a serial: the first key of it, if there is one.
 KeyRange PageOf(const Keys& keys, Partition partition, PageSide side, Serial serial);
 
+// A side that cannot be read is shown as one execution, with the page's first serial and this id: the
+// first itself may be on the other side, or have a key of its own.
+std::string UnreadablePageId(Serial first);
+std::optional<Serial> ParseUnreadablePageId(std::string_view id);
+
 const PageRow* FindRow(const std::vector<PageRow>& rows, Serial serial);
 
 }  // namespace takt::internal::etcd

@@ -134,9 +134,9 @@ void PageBook::LearnPage(Serial serial, const pb::RangeResponse& live,
             return;
         }
         if (&side == &page.live) {
-            // It is shown as its first execution, which the leader ends.
+            // It is shown as one execution, which the leader ends.
             page.last = std::max(page.last, *first);
-            side.rows = {{*first, SerialText(*first), {}}};
+            side.rows = {{*first, UnreadablePageId(*first), {}}};
             return;
         }
         side.broken = true;
@@ -178,9 +178,11 @@ bool PageBook::Add(ExecutionKey key, PageSide side, const std::string& value) {
     return Put(side, key, value);
 }
 
-bool PageBook::Holds(PageSide side, Serial serial) const {
-    const auto page = Find(serial);
-    return page != pages_.end() && FindRow(page->second.side(side).rows, serial) != nullptr;
+bool PageBook::Holds(PageSide side, ExecutionKey key) const {
+    const auto page = Find(key.serial);
+    if (page == pages_.end()) return false;
+    const PageRow* row = FindRow(page->second.side(side).rows, key.serial);
+    return row && row->id == key.id;
 }
 
 void PageBook::Touch(Pages::iterator page, Serial serial) {
@@ -194,6 +196,8 @@ void PageBook::Touch(Pages::iterator page, Serial serial) {
 bool PageBook::Put(PageSide side, ExecutionKey key, std::string value) {
     const auto page = Find(key.serial);
     if (value.size() > kPagedValueMax || page->second.side(side).broken) return false;
+    const PageRow* present = FindRow(page->second.side(side).rows, key.serial);
+    if (present && present->id != key.id) return false;
     Touch(page, key.serial);
     // It may yet move out, and what is left of the page is written beside it.
     touched_bytes_ += value.size() + key.id.size() + kWriteBytes;
@@ -201,7 +205,7 @@ bool PageBook::Put(PageSide side, ExecutionKey key, std::string value) {
     for (const PageSide each : {PageSide::kLive, PageSide::kHistory}) {
         Side& to = page->second.side(each);
         const auto at = std::ranges::lower_bound(to.rows, key.serial, {}, &PageRow::serial);
-        const bool there = at != to.rows.end() && at->serial == key.serial;
+        const bool there = at != to.rows.end() && at->serial == key.serial && at->id == key.id;
         if (each != side) {
             if (!there) continue;
             to.rows.erase(at);
@@ -215,14 +219,13 @@ bool PageBook::Put(PageSide side, ExecutionKey key, std::string value) {
     return true;
 }
 
-void PageBook::Remove(Serial serial) {
+void PageBook::Remove(PageSide side, Serial serial) {
     const auto page = Find(serial);
+    if (page == pages_.end()) return;
+    Side& from = page->second.side(side);
+    if (!std::erase_if(from.rows, [&](const PageRow& row) { return row.serial == serial; })) return;
     Touch(page, serial);
-    for (Side* side : {&page->second.live, &page->second.history}) {
-        if (std::erase_if(side->rows, [&](const PageRow& row) { return row.serial == serial; })) {
-            side->touched = true;
-        }
-    }
+    from.touched = true;
 }
 
 void PageBook::NoteOwn(Serial serial, bool live) {

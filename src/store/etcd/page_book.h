@@ -39,11 +39,11 @@ class PageBook {
     // REQUIRES of these: all of the batch is known.
     // Finds a page for a new execution. False: it gets keys of its own.
     bool Add(ExecutionKey key, PageSide side, const std::string& value);
-    bool Holds(PageSide side, Serial serial) const;
-    // REQUIRES of these two: a page holds it.
-    // False: it cannot stay there.
+    bool Holds(PageSide side, ExecutionKey key) const;
+    // REQUIRES: a page holds it. False: it cannot stay there.
     bool Put(PageSide side, ExecutionKey key, std::string value);
-    void Remove(Serial serial);
+    // Nothing happens if it is not there.
+    void Remove(PageSide side, Serial serial);
     // From now on it has keys of its own, until it finishes.
     void NoteOwn(Serial serial, bool live);
 

@@ -5,12 +5,10 @@
 #include <future>
 
 #include "store/etcd/limits.h"
-#include "store/etcd/store_fixture.h"
+#include "store/etcd/page_fixture.h"
 
 namespace takt::internal::etcd {
 namespace {
-
-using conformance::Show;
 
 TEST(EtcdPage, ReadsWhatItWrote) {
     const PageRows page{900, {{500, SerialText(500), "a"}, {700, "chosen", "b"}}};
@@ -26,66 +24,6 @@ TEST(EtcdPage, ReadsWhatItWrote) {
     EXPECT_FALSE(DecodePage(400, EncodePage(400, {600, page.rows}))) << "beyond its end";
     EXPECT_FALSE(DecodePage(400, EncodePage(400, {900, {page.rows[1], page.rows[0]}})));
 }
-
-class EtcdPageTest : public EtcdLeaderTest {
-  protected:
-    std::vector<Execution> Insert(std::size_t count, std::size_t noise = 0) {
-        std::vector<Execution> rows;
-        std::vector<Change> changes;
-        for (std::size_t i = 0; i < count; ++i) {
-            Execution row = make_.OneOff("t-" + std::to_string(i));
-            row.id = ExecutionId(Text(SerialText(row.serial)));
-            row.payload = Noise(noise);
-            if (noise > 0) {  // And little else.
-                NewTaskPtr task(new Task(*row.task));
-                task->options = {};
-                row.task = task;
-            }
-            rows.push_back(row);
-            changes.push_back(ExecutionChange{Place::kNone, Place::kLive, row});
-        }
-        Put(std::move(changes));
-        return rows;
-    }
-    // Bytes that no compression makes smaller.
-    Text Noise(std::size_t size) {
-        std::string bytes(size, '\0');
-        for (char& c : bytes) {
-            state_ = state_ * 6364136223846793005u + 1442695040888963407u;
-            c = static_cast<char>(state_ >> 56);
-        }
-        return Text(bytes);
-    }
-    Execution Update(Execution row) {
-        Put({ExecutionChange{Place::kLive, Place::kLive, row}});
-        return row;
-    }
-    void Finish(const std::vector<Execution>& rows) {
-        std::vector<Change> changes;
-        for (const Execution& row : rows) {
-            changes.push_back(
-                ExecutionChange{Place::kLive, Place::kHistory, conformance::Finished(row)});
-        }
-        Put(std::move(changes));
-    }
-    void PurgeAll() { Put({Purge{.finished_before = make_.now() + Duration(3'600'000)}}); }
-    std::string Found(const ExecutionId& id) {
-        using Rows = std::vector<std::optional<Execution>>;
-        const auto found = Await<Rows>([&](Done<Rows> done) {
-            store_->FindExecutions(kDefaultPartition, {id}, std::move(done));
-        });
-        EXPECT_TRUE(found) << found.error().detail;
-        return found && found->front() ? Show(*found->front()) : "none";
-    }
-    std::vector<Execution> Loaded() {
-        const auto page = Await<LoadPage>(
-            [&](Done<LoadPage> done) { store_->Load(kDefaultPartition, {}, std::move(done)); });
-        EXPECT_TRUE(page) << page.error().detail;
-        return page ? page->executions : std::vector<Execution>();
-    }
-
-    std::uint64_t state_ = 7;
-};
 
 TEST_F(EtcdPageTest, ExecutionsThatComeTogetherShareTheirKeys) {
     std::vector<Execution> rows = Insert(100);
@@ -299,46 +237,6 @@ TEST_F(EtcdManyPagesTest, BatchesWhoseRowsMoveOutOfTheirPagesGoOneAfterTheOther)
     ASSERT_EQ(KeysUnder("0/live/"), 0u) << KeysUnder("0/pages/live/") << " pages";
     UpdateTogether(rows);
     EXPECT_EQ(KeysUnder("0/live/"), rows.size());
-}
-
-// A page was damaged on disk. It is shown as one execution, which the leader ends; all else goes on.
-TEST_F(EtcdPageTest, APageThatCannotBeReadIsShownAndStopsNothing) {
-    const std::vector<Execution> rows = Insert(4);
-    make_.Pass(Duration(1'000));
-    const std::vector<Execution> others = Insert(4);
-    ASSERT_TRUE(server_->Ctl(
-        {"put", Keys("/takt").Page(kDefaultPartition, PageSide::kLive, rows[0].serial), "broken"}));
-    Lead();
-
-    ASSERT_EQ(Loaded().size(), 5u);
-    Execution shown = Loaded().front();
-    EXPECT_EQ(shown.serial, rows[0].serial);
-    ASSERT_TRUE(shown.outcome);
-    EXPECT_EQ(shown.outcome->reason, Reason::kUndecodable);
-    ASSERT_EQ(List({})->size(), 5u);
-    shown.finished_at = make_.now();
-    Put({ExecutionChange{Place::kLive, Place::kHistory, shown}});
-    Update(conformance::Scheduled(others[1], "w-1"));
-    EXPECT_EQ(Loaded().size(), 4u);
-    EXPECT_EQ(List({})->size(), 5u);
-}
-
-// The same, and one of its page that had finished is run again by the batch that ends it.
-TEST_F(EtcdPageTest, APageThatCannotBeReadEndsAlsoWithAnotherOfIt) {
-    const std::vector<Execution> rows = Insert(4);
-    Finish({rows[2]});
-    ASSERT_TRUE(server_->Ctl(
-        {"put", Keys("/takt").Page(kDefaultPartition, PageSide::kLive, rows[0].serial), "broken"}));
-    Lead();
-    ASSERT_EQ(Loaded().size(), 1u);
-    Execution shown = Loaded().front();
-    shown.finished_at = make_.now();
-    Put({ExecutionChange{Place::kHistory, Place::kLive,
-                         conformance::Redriven(conformance::Finished(rows[2]))},
-         ExecutionChange{Place::kLive, Place::kHistory, shown}});
-    ASSERT_EQ(Loaded().size(), 1u);
-    EXPECT_EQ(Loaded().front().id, rows[2].id);
-    EXPECT_EQ(List({})->size(), 2u);
 }
 
 }  // namespace

@@ -51,7 +51,8 @@ Async<Result<std::vector<std::optional<Execution>>>> ExecutionReader::Find(
     std::vector<Spot> spots;
     std::vector<bool> generated;
     for (std::size_t i = 0; i < ids.size(); ++i) {
-        const std::optional<Serial> spelled = ParseSerialText(ids[i].view());
+        std::optional<Serial> spelled = ParseSerialText(ids[i].view());
+        if (!spelled) spelled = ParseUnreadablePageId(ids[i].view());
         const auto value = (*chosen)[i] ? ParseIdValue((*chosen)[i]->value()) : std::nullopt;
         if (!value && !spelled) continue;
         places.push_back(i);

@@ -168,7 +168,7 @@ Async<Result<bool>> Loader::AddPaged(Serial from, Serial below, std::size_t page
         Result<PageRows> page = DecodePage(*first, kv.value());
         if (!page) {
             if (*first < from) continue;
-            rows.rows.push_back({*first, SerialText(*first), std::unexpected(page.error())});
+            rows.rows.push_back({*first, UnreadablePageId(*first), std::unexpected(page.error())});
             continue;
         }
         for (PageRow& row : page->rows) {

@@ -42,7 +42,7 @@ void ExecutionReader::AddFromPage(bool live, const pb::KeyValue& kv, const Execu
     const Result<PageRows> page = DecodePage(*first, kv.value());
     if (!page) {
         if (!InRange(filter, *first)) return;
-        const std::string id = SerialText(*first);
+        const std::string id = UnreadablePageId(*first);
         candidates.push_back({*first, id, ShowUndecodable({*first, id}, page.error()), {}, false});
         return;
     }
@@ -91,6 +91,10 @@ Async<Result<void>> ExecutionReader::ReadPagesOf(const std::vector<Spot>& spots,
         if (!first) continue;
         const Result<PageRows> page = DecodePage(*first, kvs[0].value());
         const Spot& spot = spots[missing[i / 2]];
+        if (!page && spot.id == UnreadablePageId(*first)) {
+            const ExecutionKey key{*first, spot.id};
+            candidates[missing[i / 2]].row = ShowUndecodable(key, page.error());
+        }
         const PageRow* row = page ? FindRow(page->rows, spot.serial) : nullptr;
         if (!row || row->id != spot.id) continue;
         candidates[missing[i / 2]] = FromValue(i % 2 == 0, {row->serial, row->id}, row->value);

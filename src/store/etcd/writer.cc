@@ -205,9 +205,7 @@ Async<Result<std::optional<pb::TxnResponse>>> Writer::AddPurge(Span span, const 
     ops.Append(std::move(*planned));
     auto refusal = co_await LearnPages(span, paged);
     if (!refusal || *refusal) co_return refusal;
-    for (const Serial serial : paged) {
-        if (pages_.Holds(PageSide::kHistory, serial)) pages_.Remove(serial);
-    }
+    for (const Serial serial : paged) pages_.Remove(PageSide::kHistory, serial);
     co_return std::nullopt;
 }
 
