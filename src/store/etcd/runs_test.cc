@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "store/etcd/keys.h"
 #include "store/etcd/store_fixture.h"
 
 namespace takt::internal::etcd {
