@@ -42,6 +42,10 @@ class ChangeWriter {
         }
         if (kin == Kin::kOwn && PutInPage(change, key, value)) return;
         const bool live = change.after == Place::kLive;
+        // One that could not be read may be part of a run: nobody knows.
+        if (row.outcome && row.outcome->reason == Reason::kUndecodable && kin == Kin::kOwn) {
+            ops_.Delete(keys_.Live(partition_, Kin::kChild, key));
+        }
         if (change.before == Place::kLive && !live) ops_.Delete(keys_.Live(partition_, kin, key));
         if (change.before == Place::kHistory && live) {
             ops_.Delete(keys_.History(partition_, kin, key));

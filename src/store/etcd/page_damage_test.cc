@@ -27,8 +27,8 @@ TEST_F(EtcdPageTest, APageThatCannotBeReadIsShownAndStopsNothing) {
     EXPECT_EQ(List({})->size(), 5u);
 }
 
-// The same, and the first of its page has a key of its own, since it grew, or has ended. It goes on as it
-// is, beside what is shown of the page, and is in one place.
+// The same, and the first of its page has a key of its own, since it grew, or has ended. It goes on
+// as it is, beside what is shown of the page, and is in one place.
 TEST_F(EtcdPageTest, TheFirstOfAPageThatCannotBeReadGoesOnWhereverItIs) {
     const std::vector<Execution> rows = Insert(4);
     make_.Pass(Duration(1'000));
@@ -74,7 +74,8 @@ TEST_F(EtcdPageTest, TheFirstOfAPageThatCannotBeReadGoesOnWhereverItIs) {
     EXPECT_EQ(KeysUnder("0/pages/") + KeysUnder("0/live/") + KeysUnder("0/history/"), 0u);
 }
 
-// Nor does what is shown of it, beside a row of the same serial, hold up a leader that loads one row at a time.
+// What is shown of it, beside a row of the same serial, holds up no leader that loads one row at a
+// time.
 TEST_F(EtcdPageTest, APageThatCannotBeReadIsLoadedInPagesOfAnySize) {
     const std::vector<Execution> rows = Insert(4);
     Execution large = conformance::Scheduled(rows[0], "w-1");

@@ -1,5 +1,5 @@
-// Random histories of leaders whose clocks are apart, with lost answers and discarded states: each purge
-// takes as many of what is due as it may, and nothing else.
+// Random histories of leaders whose clocks are apart, with lost answers and discarded states: each
+// purge takes as many of what is due as it may, and nothing else.
 #include <algorithm>
 #include <future>
 #include <map>

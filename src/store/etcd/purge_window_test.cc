@@ -244,8 +244,8 @@ TEST_F(EtcdPurgeTest, EventsGoInTheirOrder) {
     EXPECT_EQ(events(), 0u) << "those that came since";
 }
 
-// The answer to a commit with events is lost, and the leader finds out that it was applied. Its events go
-// like others.
+// The answer to a commit with events is lost, and the leader finds out that it was applied. Its
+// events go like others.
 TEST_F(EtcdPurgeTest, EventsOfACommitWhoseAnswerWasLostGoToo) {
     const auto purge = [&] { return Purge{{}, make_.now() + Duration(1'000), 100}; };
     Put({EventAppend{make_.MakeEvent(EventType::kTaskCompleted)}});

@@ -40,7 +40,7 @@ class Purger {
         Serial serial = 0;
         std::string id;
         bool payload_apart = false;
-        bool finished = false;
+        bool finished = false;  // Or there is nothing of it.
         bool has_children = false;
     };
     struct Victim {

@@ -31,9 +31,23 @@ Async<Result<std::vector<Purger::Child>>> Purger::ReadChildren(std::string run, 
     const auto families =
         co_await ReadFamilies(client_, keys_, partition_, Kin::kChild, std::move(keys), revision_);
     if (!families) co_return std::unexpected(families.error());
+    pb::TxnRequest gets;
+    std::vector<Child*> others;
     for (std::size_t i = 0; i < children.size(); ++i) {
-        children[i].finished = (*families)[i].pointer.has_value();
-        children[i].has_children = (*families)[i].has_children;
+        Child& child = children[i];
+        child.finished = (*families)[i].pointer.has_value();
+        child.has_children = (*families)[i].has_children;
+        if (child.finished) continue;
+        others.push_back(&child);
+        *gets.add_success() =
+            GetOp(keys_.Live(partition_, Kin::kChild, {child.serial, child.id}), revision_);
+    }
+    if (others.empty()) co_return children;
+    // One that could not be read has ended as what is part of no run.
+    const auto live = co_await client_.Txn(std::move(gets), Effect::kRead);
+    if (!live) co_return std::unexpected(live.error());
+    for (std::size_t i = 0; i < others.size(); ++i) {
+        others[i]->finished = live->responses(static_cast<int>(i)).response_range().kvs().empty();
     }
     co_return children;
 }

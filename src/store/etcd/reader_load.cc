@@ -211,8 +211,8 @@ Async<Result<void>> Loader::AddExecutions(Window window, LoadPage& page) {
             page.next = CursorOf(window);
             co_return {};
         }
-        // Not for one alone: half of it is what tells that a window may grow, and what is shown of a page
-        // that cannot be read has a serial that another row may have too.
+        // Not for one alone: half of it is what tells that a window may grow, and what is shown of
+        // a page that cannot be read has a serial that another row may have too.
         const std::size_t room = std::max(page_rows_ - page.executions.size(), std::size_t{2});
         const bool open = window.from > last || last - window.from < window.width;
         const Serial below = open ? 0 : window.from + window.width;

@@ -239,5 +239,36 @@ TEST_F(EtcdRuns, APlainExecutionHasTheKeysThatItHadBeforeThereWereRuns) {
     EXPECT_EQ(RowKeys(), std::set<std::string>{});
 }
 
+// The row of a part was damaged on disk, and with it whose part it is. The leader ends what is shown
+// of it, once, and its run goes like others.
+TEST_F(EtcdRuns, APartThatCannotBeReadEndsOnceAndHoldsNothingUp) {
+    Execution run = make_.Fire("flow", "run-1");
+    const Execution child = make_.Child(run, "run-1.a");
+    Put({ExecutionChange{Place::kNone, Place::kLive, run},
+         ExecutionChange{Place::kNone, Place::kLive, child}});
+    ASSERT_TRUE(server_->Ctl(
+        {"put", Keys("/takt").Live(kDefaultPartition, Kin::kChild, {child.serial, child.id.view()}),
+         "broken"}));
+    const auto load = [&] {
+        Lead();
+        const auto page = Await<LoadPage>(
+            [&](Done<LoadPage> done) { store_->Load(kDefaultPartition, {}, std::move(done)); });
+        EXPECT_TRUE(page) << page.error().detail;
+        return page->executions;
+    };
+    std::vector<Execution> loaded = load();
+    ASSERT_EQ(loaded.size(), 2u);
+    const auto shown = std::ranges::find(loaded, child.id, &Execution::id);
+    ASSERT_NE(shown, loaded.end());
+    ASSERT_EQ(shown->outcome->reason, Reason::kUndecodable);
+    shown->finished_at = make_.now();
+    Put({ExecutionChange{Place::kLive, Place::kHistory, *shown}});
+
+    EXPECT_EQ(load().size(), 1u) << "the run";
+    Put({ExecutionChange{Place::kLive, Place::kHistory, conformance::Finished(run)}});
+    PurgeAll();
+    EXPECT_EQ(RowKeys(), std::set<std::string>());
+}
+
 }  // namespace
 }  // namespace takt::internal::etcd
