@@ -95,6 +95,14 @@ class Texts(unittest.TestCase):
                 if (extra := placeholders(self.texts[language][f"explain.{code}"]) - values)]
         self.assertEqual(told, [])
 
+    def test_a_text_tells_of_others_like_what_it_names(self):
+        # An operator who mends what is named would find the next of them the day after.
+        counted = {code for code, values in explanations().items() if "others" in values}
+        self.assertIn("queue_unserved", counted)
+        told = [f"{language}: explain.{code}" for language in LANGUAGES for code in sorted(counted)
+                if "others" not in placeholders(self.texts[language][f"explain.{code}"])]
+        self.assertEqual(told, [])
+
     def test_the_page_tells_every_explanation_with_its_values(self):
         documented = documented_explanations()
         for code, values in explanations().items():

@@ -41,7 +41,8 @@ export const server = {
     'explain.queue_not_ready': 'What waits in it ({waiting}) waits for a time, a turn or a limit.',
     'explain.queue_paused': 'The queue “{queue}” is paused.',
     'explain.queue_rate_limit': 'The queue “{queue}” has started as many as it may: {count} per {per}',
-    'explain.queue_unserved': 'No worker can run what waits for the type “{type}”. Waiting: {waiting}',
+    'explain.queue_unserved':
+        'No worker can run what waits for the type “{type}”. Other kinds of work that none can run: {others}. Waiting in all: {waiting}',
     'explain.rate_limit': 'Its rate limit is reached: {count} per {per}',
     'explain.retry': 'Attempt {attempt} failed; the next one is at {at}.',
     'explain.run_ends':

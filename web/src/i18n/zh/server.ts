@@ -33,7 +33,8 @@ export const server = {
     'explain.queue_not_ready': '其中 {waiting} 个执行在等待时间、轮次或限额。',
     'explain.queue_paused': '队列“{queue}”已暂停。',
     'explain.queue_rate_limit': '队列“{queue}”已达到启动速率上限：每 {per} {count} 个',
-    'explain.queue_unserved': '没有工作节点能运行类型“{type}”。等待中：{waiting}',
+    'explain.queue_unserved':
+        '没有工作节点能运行等待中的类型“{type}”；另有 {others} 类任务同样没有工作节点能运行。等待总数：{waiting}',
     'explain.rate_limit': '已达到速率上限：每 {per} {count} 次',
     'explain.retry': '第 {attempt} 次尝试失败，下一次在 {at}。',
     'explain.run_ends': '正在结束（{status}），还有 {executions} 个执行尚未停止。{message}',
