@@ -158,6 +158,7 @@ TEST(PushLink, ARefusedConnectionCostsNoRetry) {
     }
     ASSERT_EQ(stack.View("dead").circuit, CircuitBreaker::State::kOpen);
     EXPECT_THAT(stack.View("dead").trouble, testing::HasSubstr("refused"));
+    EXPECT_THAT(stack.Explain(id), testing::HasSubstr("refused"));
 
     FakeExecutor executor;
     executor.AnswerWith(200, R"({"status":"success"})");
@@ -167,6 +168,11 @@ TEST(PushLink, ARefusedConnectionCostsNoRetry) {
     EXPECT_EQ(stack.Read(id).failures, 0u);
     EXPECT_EQ(stack.Read(id).losses, 0u);
     EXPECT_EQ(stack.Read(id).attempt, 4u);
+    const std::vector<PastAttempt> past = stack.Read(id).outcome->past;
+    ASSERT_EQ(past.size(), 3u);
+    for (const PastAttempt& returned : past) {
+        EXPECT_THAT(returned.message.str(), testing::HasSubstr("refused")) << returned.attempt;
+    }
 }
 
 // Strangers' connections have used up our own descriptors: neither the task nor the executor has

@@ -333,6 +333,15 @@ class PushStack {
             });
         });
     }
+    // Why it does not run.
+    std::string Explain(const ExecutionId& id) {
+        return Await<std::string>([&](auto done) {
+            node_->Look([&, done = std::move(done)](const Engine* engine) mutable {
+                const auto why = engine->Explain(id, runtime_.Now());
+                done(why ? why->sentence : "");
+            });
+        });
+    }
     PushView View(const std::string& id) {
         return io_.Run([&] { return link_.View(WorkerId(Text(id))).value_or(PushView{}); });
     }

@@ -28,6 +28,46 @@ TEST(PageSize, FollowsTheSizeOfTheRows) {
 
 class MysqlReaderTest : public MysqlStoreTest {};
 
+// The server has closed what was silent for its wait_timeout, or an operator has killed all sessions.
+// Who reads next need not know: readers do not ask first whether their connection is there.
+TEST_F(MysqlReaderTest, AReadOnAConnectionThatTheServerHasClosedIsAnswered) {
+    MysqlOptions options = database_.options();
+    options.readers = 3;
+    const auto store = Open(options);
+    const Result<Term> term = Acquire(*store, "node-a");
+    ASSERT_TRUE(term);
+    CommitOneOff(*store, *term, "e-1");
+    const std::string ours =
+        fmt::format("FROM information_schema.processlist WHERE db = '{}'", options.database);
+    const auto read_all = [&] {
+        std::vector<std::future<Result<std::vector<Execution>>>> answers;
+        for (int i = 0; i < 12; ++i) {
+            answers.push_back(BeginAsk<std::vector<Execution>>(
+                [&](auto done) { store->ListExecutions({}, std::move(done)); }));
+        }
+        for (auto& answer : answers) {
+            const auto rows = answer.get();
+            ASSERT_TRUE(rows) << rows.error().detail;
+            EXPECT_EQ(rows->size(), 1u);
+        }
+    };
+    const auto gone = fmt::format("SELECT COUNT(*) = 0 {}", ours);
+    read_all();
+
+    Connection root = Root();
+    root.Run("SET GLOBAL wait_timeout = 1");  // Of the connections that come after it.
+    std::string kills;
+    Rows sessions = root.Query("SELECT id " + ours);
+    while (sessions.Next()) kills += fmt::format("KILL {};", sessions.Int(0));
+    root.Run(kills);
+    Until(gone);
+    read_all();
+
+    Until(gone);
+    root.Run("SET GLOBAL wait_timeout = DEFAULT");
+    read_all();
+}
+
 // A leader takes over a thousand executions with large payloads: no page may be as large as all of
 // them.
 TEST_F(MysqlReaderTest, PagesOfLoadAreBoundedByTheirBytes) {
