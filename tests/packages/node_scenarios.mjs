@@ -164,6 +164,12 @@ const scenarios = {
     await rejects(closing.wait(other.id, 30), takt.Stopped);
   },
 
+  // The same of who cancels, and is not told that it has ended already. folder is the execution.
+  async lost_cancel() {
+    assert.equal((await client.cancel(folder)).status, "cancelled");
+    await rejects(client.cancel(folder), takt.Conflict);
+  },
+
   // The first answer to a POST is lost on its way; folder is the scheduler behind that network.
   async lost_answer() {
     const made = await client.submit("echo", 1);

@@ -11,6 +11,8 @@ import zipfile
 from cluster import SOURCE, ClusterTest, note, until
 from python_client_test import LosesOneAnswer
 
+import takt
+
 SCENARIOS = str(SOURCE / "tests/packages/node_scenarios.mjs")
 
 
@@ -51,6 +53,14 @@ class NodeTest(ClusterTest):
     # A handler blocks the loop past the lease. What came in the same frame has been given to others by then.
     def test_nothing_is_begun_after_the_lease(self):
         self.finish(self.node("late", "http://127.0.0.1:1"))
+
+    def test_who_cancels_is_not_told_that_it_has_ended_already(self):
+        self.serve()
+        with takt.Client(self.url) as client:
+            waiting = client.submit("nobody-runs-this")
+        network = LosesOneAnswer(self.url)
+        self.finish(self.node("lost_cancel", network.url, folder=waiting.id))
+        self.assertEqual(network.lost, 1)
 
     def test_a_lost_answer_makes_no_second_task(self):
         self.serve()

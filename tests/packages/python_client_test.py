@@ -1,6 +1,7 @@
 """takt.Client and takt.AsyncClient against a real scheduler."""
 import asyncio
 import datetime
+import re
 import socket
 import threading
 import time
@@ -36,8 +37,9 @@ class LosesOneAnswer:
         server = socket.create_connection(self.upstream)
         with client, server:
             while request := client.recv(1 << 20):
-                # The body may come apart from the head.
-                if request.startswith(b"POST") and request.endswith(b"\r\n\r\n"):
+                # The body, if there is one, may come apart from the head.
+                has_body = re.search(rb"(?i)\r\ncontent-length: *[1-9]", request)
+                if has_body and request.endswith(b"\r\n\r\n"):
                     request += client.recv(1 << 20)
                 server.sendall(request)
                 answer = server.recv(1 << 20)
@@ -136,6 +138,16 @@ class PythonClientTest(ClusterTest):
             self.client.wait(waiting.id, 0)
         self.assertIn("worker", self.client.explain(waiting.id))
         self.assertEqual(self.client.cancel(waiting.id).status, "cancelled")
+
+    def test_who_cancels_is_not_told_that_it_has_ended_already(self):
+        waiting = self.client.submit("nobody-runs-this")
+        network = LosesOneAnswer(self.url)
+        self.addCleanup(network.listener.close)
+        with takt.Client(network.url) as client:
+            self.assertEqual(client.cancel(waiting.id).status, "cancelled")
+            self.assertEqual(network.lost, 1)
+            with self.assertRaises(takt.Conflict):
+                client.cancel(waiting.id)
 
     def test_a_scheduler_that_is_away_and_a_client_that_is_closed_are_told_apart(self):
         with takt.Client("http://127.0.0.1:1", patience=0.2) as nobody, self.assertRaises(takt.Unavailable):

@@ -1,5 +1,5 @@
 // Client: asks schedulers in other processes.
-import { ExecutionFailed, NotFound, WaitTimeout } from "./errors.js";
+import { Conflict, ExecutionFailed, NotFound, UnknownOutcome, WaitTimeout } from "./errors.js";
 import { CallOptions, Transport, quote, readServers } from "./http.js";
 import { Lock, LockOptions } from "./lock.js";
 import { Execution, Page, Status, TaskFields, TaskRecord, encode, isDone, newId, seconds, taskBody } from "./models.js";
@@ -176,8 +176,23 @@ export class Client {
     }
   }
 
-  cancel(id: string): Promise<Execution> {
-    return this.#transport.call("POST", `executions/${quote(id)}/cancel`, undefined, { repeat: true });
+  /** Conflict if it has ended. */
+  async cancel(id: string): Promise<Execution> {
+    const path = `executions/${quote(id)}/cancel`;
+    try {
+      return await this.#transport.call<Execution>("POST", path);
+    } catch (error) {
+      if (!(error instanceof UnknownOutcome)) throw error;
+    }
+    // If that was done, it has ended by now, as it should.
+    try {
+      return await this.#transport.call<Execution>("POST", path, undefined, { repeat: true });
+    } catch (error) {
+      if (!(error instanceof Conflict)) throw error;
+      const execution = await this.get(id);
+      if (execution.status !== "cancelled") throw error;
+      return execution;
+    }
   }
 
   /** Runs again what failed or was cancelled. Of a run: what has no success, or these steps and all after. */

@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import Any, Unpack
 
 from ._http import Transport, quote, read_servers
-from .errors import ExecutionFailed, Invalid, NotFound, WaitTimeout
+from .errors import Conflict, ExecutionFailed, Invalid, NotFound, UnknownOutcome, WaitTimeout
 from .lock import Lock, LockDemand
 from .models import Duration, Execution, Page, TaskFields, TaskRecord, encode, new_id, seconds
 
@@ -190,7 +190,20 @@ class Client:
             self._transport.pause(waiting.pause(execution))
 
     def cancel(self, id: str) -> Execution:
-        return Execution.read(self._transport.call("POST", f"executions/{quote(id)}/cancel", repeat=True))
+        """Conflict if it has ended."""
+        path = f"executions/{quote(id)}/cancel"
+        try:
+            return Execution.read(self._transport.call("POST", path))
+        except UnknownOutcome:
+            pass
+        # If that was done, it has ended by now, as it should.
+        try:
+            return Execution.read(self._transport.call("POST", path, repeat=True))
+        except Conflict:
+            execution = self.get(id)
+            if execution.status != "cancelled":
+                raise
+            return execution
 
     def retry(self, id: str, *, steps: Sequence[str] | None = None) -> Execution:
         """Runs again what failed or was cancelled. Of a run: what has no success, or these steps and all after."""
