@@ -42,6 +42,12 @@ class RedisIndexCheck : public testing::Test {
         ASSERT_TRUE(Commit(*store_, term_, ++sequence_, std::move(changes)));
     }
 
+    // Redis has the clock of this machine.
+    void MakeNow() {
+        const auto now = std::chrono::system_clock::now().time_since_epoch();
+        make_.Pass(std::chrono::duration_cast<Duration>(now) - make_.now().time_since_epoch());
+    }
+
     ChecksIndexes& checks() { return dynamic_cast<ChecksIndexes&>(*store_); }
     std::vector<IndexFault> Faults() {
         const auto found = checks().CheckIndexes({0, 7});
@@ -307,6 +313,50 @@ TEST_F(RedisIndexCheck, WhatEndsByAClockThatIsBehindIsSortedIn) {
     EXPECT_EQ(left(), "1\n");
     Put({Purge{.finished_before = make_.now() + 3 * hour, .count_max = 2'000}});
     EXPECT_EQ(left(), "0\n");
+    EXPECT_EQ(*server_->Cli({"EXISTS", "{takt:0}:ended"}), "0\n");
+}
+
+// A leader whose clock is ahead runs one again and purges in the same batch.
+TEST_F(RedisIndexCheck, WhatIsRunAgainBesideAPurgeTakesNoOtherEndWithIt) {
+    const Duration hour{3'600'000};
+    MakeNow();
+    const Execution again = make_.OneOff("again");
+    const Execution after = make_.OneOff("after");
+    Put({ExecutionChange{Place::kNone, Place::kLive, again},
+         ExecutionChange{Place::kNone, Place::kLive, after}});
+    Execution first = conformance::Finished(again);
+    first.finished_at = make_.now() + hour;
+    Execution second = conformance::Finished(after);
+    second.finished_at = make_.now() + 2 * hour;
+    Put({ExecutionChange{Place::kLive, Place::kHistory, first},
+         ExecutionChange{Place::kLive, Place::kHistory, second}});
+
+    Put({ExecutionChange{Place::kHistory, Place::kLive, conformance::Redriven(again)},
+         Purge{.finished_before = first.finished_at + Duration(1), .count_max = 2'000}});
+    EXPECT_EQ(Texts(), std::vector<std::string>());
+    Put({Purge{.finished_before = make_.now() + 3 * hour, .count_max = 2'000}});
+    EXPECT_EQ(*server_->Cli({"EXISTS", "{takt:0}:x:after"}), "0\n");
+}
+
+// What ended under a leader whose clock was ahead is run again, ends by the right clock and is purged,
+// long before its first end would be due: that one must not be left to name what is not there any more.
+TEST_F(RedisIndexCheck, WhatIsRunAgainLeavesNoEndInTheFuture) {
+    const Duration hour{3'600'000};
+    MakeNow();
+    const Execution row = make_.OneOff("again");
+    Put({ExecutionChange{Place::kNone, Place::kLive, row}});
+    Execution ahead = conformance::Finished(row);
+    ahead.finished_at = make_.now() + hour;
+    Put({ExecutionChange{Place::kLive, Place::kHistory, ahead}});
+    Put({ExecutionChange{Place::kHistory, Place::kLive, conformance::Redriven(row)}});
+    Execution right = conformance::Finished(row);
+    right.finished_at = make_.now();
+    Put({ExecutionChange{Place::kLive, Place::kHistory, right}});
+    EXPECT_EQ(Texts(), std::vector<std::string>());
+
+    Put({Purge{.finished_before = make_.now() + Duration(1), .count_max = 2'000}});
+    EXPECT_EQ(*server_->Cli({"EXISTS", "{takt:0}:x:again"}), "0\n");
+    EXPECT_EQ(Texts(), std::vector<std::string>());
     EXPECT_EQ(*server_->Cli({"EXISTS", "{takt:0}:ended"}), "0\n");
 }
 

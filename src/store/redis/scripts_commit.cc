@@ -55,6 +55,15 @@ function plan.redrive(at)
   row.task = ''  -- The indexes of its task and of its run have live rows too.
   plan_unindex({row})
   plan_delete({prefix .. 's:' .. id})
+  -- Its entry in the list is left there: a purge meets it before that of its next end, and skips it. Not if
+  -- it ended by a clock that was ahead: it may end again, and be purged, long before that entry is due.
+  local ended = row.kin == '' and string.match(row.state or '', '^%S+ %S+ %S+ %S+ %S+ %S+ %S+ %S+ (%d+) ')
+  if ended and tonumber(ended) > call('TIME')[1] * 1000 then
+    call('EXISTS', prefix .. 'ended')
+    planned[#planned + 1] = function()
+      call('LREM', prefix .. 'ended', -1, ended .. ' ' .. row.member)
+    end
+  end
 end
 
 local live = {pending = true, scheduled = true, running = true, retrying = true}
@@ -106,7 +115,8 @@ local function to_purge(before, count)
   end
   local done = take(members, '', nil, times)
   if done > 0 then
-    planned[#planned + 1] = function() call('LTRIM', prefix .. 'ended', done, -1) end
+    -- Before anything else takes an entry out of it.
+    table.insert(planned, 1, function() call('LTRIM', prefix .. 'ended', done, -1) end)
   end
   return found
 end
