@@ -22,16 +22,28 @@ constexpr Duration kSettle{300};
 // Between two log lines about it.
 constexpr Duration kSayAgain{30'000};
 
-std::string WhoElse(const NodeRow& other) {
-    return "another scheduler uses the node id '" + other.node.text().str() + "' (" +
-           other.address.str() + ", started " + FormatTime(other.started_at) +
-           "): give each its own server.node_id (--node-id), or none, and it makes one";
+std::string WhoElse(const NodeRow& other, const NodeRow& mine) {
+    std::string why = "another scheduler uses the node id '" + other.node.text().str() + "' (" +
+                      other.address.str() + ", started " + FormatTime(other.started_at) +
+                      "): give each its own server.node_id (--node-id), or none, and it makes one";
+    if (other.address != mine.address) return why;
+    return why + "; and its own server.advertise (--advertise), which others reach it at";
 }
 
-// Another process's announcement of the same id.
+// Another address's announcement of the same id. One at this address is most likely that of the process
+// before, which need not be waited for.
 const NodeRow* OtherOf(const std::vector<NodeRow>& nodes, const NodeRow& mine) {
     const auto found = std::ranges::find(nodes, mine.node, &NodeRow::node);
     return found == nodes.end() || found->address == mine.address ? nullptr : &*found;
+}
+
+// Another process's, also if both say that they are at one address: that of what stands before them.
+const NodeRow* OtherProcessOf(const std::vector<NodeRow>& nodes, const NodeRow& mine) {
+    const auto found = std::ranges::find_if(nodes, [&](const NodeRow& row) {
+        return row.node == mine.node &&
+               (row.address != mine.address || row.started_at != mine.started_at);
+    });
+    return found == nodes.end() ? nullptr : &*found;
 }
 
 bool IsFree(const std::vector<NodeRow>& nodes, const NodeRow& mine) {
@@ -45,7 +57,7 @@ Result<void> CheckNodeId(Store& store, const NodeRow& mine) {
         kReadPatience, [&](auto done) { store.Nodes(std::move(done)); });
     const NodeRow* other = nodes ? OtherOf(*nodes, mine) : nullptr;
     if (!other) return {};
-    return Fail(ErrorCode::kConflict, WhoElse(*other), "server.node_id");
+    return Fail(ErrorCode::kConflict, WhoElse(*other, mine), "server.node_id");
 }
 
 Result<void> ClaimNodeId(Store& store, const NodeRow& mine, Duration ttl) {
@@ -58,7 +70,7 @@ Result<void> ClaimNodeId(Store& store, const NodeRow& mine, Duration ttl) {
         if (!nodes) return {};
         if (const NodeRow* other = OtherOf(*nodes, mine)) {
             if (SteadyClock::now() >= until) {
-                return Fail(ErrorCode::kConflict, WhoElse(*other), "server.node_id");
+                return Fail(ErrorCode::kConflict, WhoElse(*other, mine), "server.node_id");
             }
             if (!std::exchange(said, true)) {
                 Log(LogLevel::kWarning, "server",
@@ -103,7 +115,7 @@ void NodeIdWatch::LookLater() {
 
 void NodeIdWatch::Look(const std::vector<NodeRow>& nodes) {
     const Steady now = runtime_.Now().steady;
-    const NodeRow* other = OtherOf(nodes, mine_);
+    const NodeRow* other = OtherProcessOf(nodes, mine_);
     if (!other) {
         other_since_ = {};
         seen_own_ =
@@ -114,7 +126,7 @@ void NodeIdWatch::Look(const std::vector<NodeRow>& nodes) {
     const bool alive = seen_own_ || now - other_since_ > ttl_;
     if (!alive || (said_at_ != Steady{} && now - said_at_ < kSayAgain)) return;
     said_at_ = now;
-    Log(LogLevel::kError, "server", WhoElse(*other),
+    Log(LogLevel::kError, "server", WhoElse(*other, mine_),
         {{"this_one", mine_.address.view()}, {"other", other->address.view()}});
 }
 

@@ -1,8 +1,9 @@
 // A node id is one process's. Two that share it take the lead from each other for ever: the store
 // gives a node that asks while its own term stands a new one. Somebody copied a configuration file.
 //
-// The address that each announces tells them apart. An announcement that outlasts its ttl is a living
-// one's.
+// The address that each announces tells them apart before they start, and when each started from then
+// on: both may announce the address of the load balancer before them. An announcement that outlasts its
+// ttl is a living one's, and so is one of another process that comes in place of this one's.
 #pragma once
 
 #include <cstdint>

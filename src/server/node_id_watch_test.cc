@@ -126,6 +126,30 @@ TEST_F(NodeIdTest, AWatchSaysWhoElseUsesTheIdNowAndThen) {
     EXPECT_EQ(log_.lines().size(), 2u);
 }
 
+// Both say that they are where their load balancer is. Nothing tells the second one from a restart when
+// it starts; but the announcement of a process that is over does not come again.
+TEST_F(NodeIdTest, TwoThatAnnounceOneAddressAreToldApartByWhenTheyStarted) {
+    DrivenRuntime runtime;
+    MemoryStore store(std::make_shared<MemoryDatabase>(),
+                      [&](auto work) { runtime.Post(std::move(work)); });
+    NodeRow mine = kMine;
+    mine.started_at = Time(Duration(2'000));
+    NodeRow other = kMine;
+    other.started_at = Time(Duration(1'000));
+    NodeIdWatch watch(runtime, store, mine, 10s);
+    const auto announce = [&](const NodeRow& row) {
+        store.Announce(row, 60s, [](const Result<void>&) {});
+        runtime.Pass(2s);
+    };
+    watch.Start();
+    announce(other);
+    announce(mine);
+    EXPECT_TRUE(log_.lines().empty()) << "it was started anew";
+    announce(other);
+    ASSERT_EQ(log_.lines().size(), 1u);
+    EXPECT_TRUE(log_.lines()[0].contains("server.advertise")) << log_.lines()[0];
+}
+
 // A store in which the last who came keeps the announcement: this one never sees its own.
 TEST_F(NodeIdTest, AnAnnouncementThatOutlastsItsTtlIsALivingOnes) {
     DrivenRuntime runtime;

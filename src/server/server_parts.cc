@@ -177,7 +177,7 @@ NodeRow Server::Parts::RowOfThis() const {
     return {.node = id,
             .address = Text(address),
             .version = kVersion,
-            .started_at = ReadClocks().wall,
+            .started_at = started_at,
             .namespaces = {spaces.begin(), spaces.end()}};
 }
 

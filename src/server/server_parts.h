@@ -44,6 +44,7 @@ struct Server::Parts {
     std::unique_ptr<Realms> realms;
     std::unique_ptr<NodeIdWatch> node_id_watch;  // Null if nobody else can have the id.
     std::unique_ptr<HttpServer> http;
+    const Time started_at = ReadClocks().wall;
     bool stopped = false;
 
     ~Parts() {
@@ -58,8 +59,8 @@ struct Server::Parts {
     // even if the system chose it.
     Result<void> Listen();
     Result<void> StartSpans();
-    // kConflict if another scheduler has its id and is alive.
     NodeRow RowOfThis() const;
+    // kConflict if another scheduler has its id and is alive.
     Result<void> ClaimId();
     // The same without waiting and without a claim.
     Result<void> CheckIdIsFree() const;
