@@ -53,6 +53,9 @@ bool MayBeKept(const Call& call) {
     switch (request.method) {
         case HttpMethod::kPost:
             return call.route().repeatable || (creates && (KeyOf(request) || MayNameItsId(call)));
+        case HttpMethod::kPut:
+            // The next leader finds that it has ended already: 409 to the one who ended it.
+            return call.route().path != "/api/v1/executions/{id}/status";
         case HttpMethod::kPatch:
             return false;
         case HttpMethod::kDelete:

@@ -186,7 +186,20 @@ TEST_F(FrozenLeader, WhatMayNotBeSentTwiceIsAnsweredAsUnknown) {
     EXPECT_EQ(follower_->Get("/api/v1/executions").json.at("items").as_array().size(), 0u);
 }
 
-// The condition held when the old leader did it, and would not hold again.
+// The next leader would find it finished, and say so to the one who finished it.
+TEST_F(FrozenLeader, AnEndThatMayBeSaidIsNotAnsweredAsOfWhatHadEnded) {
+    StoreWaiting();
+    auto ended =
+        Ask(HttpMethod::kPut, "/api/v1/executions/waits/status", R"({"status": "cancelled"})");
+    Replace();
+    looks_.Pass(*follower_, 5);
+
+    const Answered answered = ended.get();
+    EXPECT_EQ(answered.status, 503);
+    EXPECT_EQ(answered.Text("code"), "unknown");
+}
+
+// It is gone, and the next leader would not find it.
 TEST_F(FrozenLeader, ADeletionThatMayBeDoneIsNotAnsweredAsOfWhatIsNotThere) {
     auto gone = Ask(HttpMethod::kDelete, "/api/v1/tasks/report");
     Replace();
@@ -208,6 +221,7 @@ TEST_F(FrozenLeader, ABodyThatIsNotSentTwiceIsNotKept) {
     EXPECT_EQ(bulk.get().status, 503);
 }
 
+// The condition held when the old leader did it, and would not hold again.
 TEST_F(FrozenLeader, AChangeUnderAConditionIsNotSentTwice) {
     auto put = Ask(HttpMethod::kPut, "/api/v1/tasks/nightly", R"({"cron": "0 3 * * *"})",
                    {{"If-None-Match", "*"}});
