@@ -1,6 +1,7 @@
 // Many tabs, and a server that goes away: one stream serves all tabs, hidden ones cost nothing, and what was known
 // stays until the server is back.
 import assert from 'node:assert/strict';
+import { createServer, request } from 'node:http';
 import { after, before, test } from 'node:test';
 import { call, freePort, makeFolder, openBrowser, startScheduler, until, whenLed } from './support.mjs';
 
@@ -107,4 +108,69 @@ test('a hidden tab reads nothing', async () => {
         document.dispatchEvent(new window.Event('visibilitychange'));
     });
     await until('it is read again', async () => asked.length > 0);
+});
+
+// A page that reaches the scheduler through what freezes: `answers` is given each answer before it goes to the
+// page, and says whether it is held back there.
+async function openThrough(answers) {
+    const between = createServer((from, to) => {
+        const url = new URL(from.url, scheduler.address);
+        const headers = { ...from.headers, host: url.host };
+        const call = request(url, { method: from.method, headers }, (answer) => {
+            if (answers(url.pathname, to)) return answer.destroy();
+            to.writeHead(answer.statusCode, answer.headers);
+            return answer.pipe(to);
+        });
+        call.on('error', () => to.destroy());
+        to.on('close', () => call.destroy());
+        from.pipe(call);
+    });
+    await new Promise((resolve) => between.listen(0, '127.0.0.1', resolve));
+    const tab = await page.context().newPage();
+    await tab.clock.install();
+    // Its clock is not that of the page.
+    await tab.addInitScript(() => delete window.SharedWorker);
+    const close = async () => {
+        await tab.close();
+        between.closeAllConnections();
+        between.close();
+    };
+    return { tab, address: `http://127.0.0.1:${between.address().port}`, close };
+}
+
+// The scheduler's machine freezes in the middle of an answer, and is back later: the page must not wait for
+// the rest of it for as long as it is open.
+test('an answer that stops in its middle is given up, and asked for again', async () => {
+    let stuck = false;
+    const { tab, address, close } = await openThrough((path, to) => {
+        if (stuck || !path.endsWith('/workers') || !path.startsWith('/api/')) return false;
+        stuck = true;
+        to.writeHead(200, { 'Content-Type': 'application/json' });
+        to.write('{"items": [');
+        return true;
+    });
+    try {
+        await tab.goto(`${address}/workers`);
+        await until('half of an answer came', async () => stuck);
+        await tab.clock.fastForward(20_000);
+        await tab
+            .getByRole('cell', { name: /online/i })
+            .first()
+            .waitFor();
+    } finally {
+        await close();
+    }
+});
+
+test('a stream that is never answered is given up, and asked for again', async () => {
+    let asked = 0;
+    const { tab, address, close } = await openThrough((path) => path.endsWith('/events') && ++asked === 1);
+    try {
+        await tab.goto(`${address}/workers`);
+        await until('the stream is asked for', async () => asked === 1);
+        await tab.clock.fastForward(40_000);
+        await until('it is asked for again', async () => asked === 2);
+    } finally {
+        await close();
+    }
 });

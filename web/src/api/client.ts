@@ -46,7 +46,7 @@ import type {
     Worker,
 } from './types';
 
-// Longer than the server lets a change wait for its store.
+// Without a word of an answer. Longer than the server lets a change wait for its store.
 const timeoutMs = 20_000;
 
 export class Problem extends Error {
@@ -113,7 +113,8 @@ interface Options {
 async function send(method: string, path: string, options: Options = {}): Promise<Response> {
     const used = token.get();
     const gaveUp = new AbortController();
-    const timer = setTimeout(() => gaveUp.abort(), timeoutMs);
+    const giveUp = () => gaveUp.abort(unreachable());
+    let timer = setTimeout(giveUp, timeoutMs);
     options.signal?.addEventListener('abort', () => gaveUp.abort());
     try {
         const response = await fetch(withQuery(path, options.query), {
@@ -130,12 +131,23 @@ async function send(method: string, path: string, options: Options = {}): Promis
             signal: gaveUp.signal,
         });
         if (!response.ok) throw await problemOf(response, used);
-        return response;
+        // A server that freezes in the middle of its answer would be waited for as long as the page is open.
+        const body = response.body?.pipeThrough(
+            new TransformStream<Uint8Array<ArrayBuffer>, Uint8Array<ArrayBuffer>>({
+                transform: (piece, to) => {
+                    clearTimeout(timer);
+                    timer = setTimeout(giveUp, timeoutMs);
+                    to.enqueue(piece);
+                },
+                flush: () => clearTimeout(timer),
+            }),
+        );
+        if (!body) clearTimeout(timer);
+        return new Response(body, response);
     } catch (error) {
+        clearTimeout(timer);
         if (error instanceof Problem || options.signal?.aborted) throw error;
         throw unreachable();
-    } finally {
-        clearTimeout(timer);
     }
 }
 

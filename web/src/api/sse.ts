@@ -100,6 +100,8 @@ export async function followEvents(path: string, options: SseOptions): Promise<v
         const abort = () => connection.abort();
         signal.addEventListener('abort', abort);
         const used = options.token();
+        // So is one that takes the call and does not answer.
+        const silence = setTimeout(abort, silenceMaxMs);
         try {
             const response = await fetch(path, {
                 headers: {
@@ -112,6 +114,7 @@ export async function followEvents(path: string, options: SseOptions): Promise<v
                 cache: 'no-store',
                 signal: connection.signal,
             });
+            clearTimeout(silence);
             if (!response.ok) {
                 if ((await options.onRefusal(response, used)) === 'over') return;
             } else {
@@ -126,6 +129,7 @@ export async function followEvents(path: string, options: SseOptions): Promise<v
         } catch {
             // Refused connections and broken ones look alike to a page.
         } finally {
+            clearTimeout(silence);
             signal.removeEventListener('abort', abort);
         }
         if (signal.aborted) return;
