@@ -118,6 +118,10 @@ void Engine::MakeChild(Run& run, std::uint32_t number, std::uint32_t index) {
                          refused ? Reason::kStepRefused : Reason::kLockNotHeld,
                          Text(may.error().detail));
     }
+    if (step.each_worker && !row.task->workflow() && IsLimited(*row.task)) {
+        return FailChild(AddChild(run, number, std::move(row)), Reason::kStepRefused,
+                         "its task has a concurrency or rate limit, and cannot run on each worker");
+    }
     if (step.backfill) {
         row.scheduled_at = DueOf(run, number, index);
         row.id = BackfillId(row.task->id, row.scheduled_at);

@@ -252,5 +252,24 @@ TEST_F(FanOutTest, AListOfResultsThatIsTooLargeGoesByReference) {
     EXPECT_EQ(PayloadOf(Child(1)), R"({"all":{"$results":{"step":"a","count":3}}})");
 }
 
+// --- Steps on each worker that name a task -------------------------------------------------------
+
+// The task that the step names has come to have a limit, which nobody who is meant by name would obey.
+TEST_F(FanOutTest, ATaskWithALimitIsNotRunOnEachWorker) {
+    At(0ms, Join({.id = "a"}));
+    At(0ms, Join({.id = "b"}));
+    At(0ms, Put({.id = "rare",
+                 .every = 1h,
+                 .options = {.mode = Mode::kParallel, .concurrency_max = 1}}));
+    At(1ms,
+       Flow({.workflow = MakeWorkflow({{.name = "a", .each_worker = true, .named = "rare"}})}));
+
+    EXPECT_EQ(StatusOf("run"), Status::kFailed);
+    EXPECT_THAT(assigns, ::testing::IsEmpty());
+    EXPECT_EQ(
+        MessageOf(Child(0, 0)),
+        "step_refused: its task has a concurrency or rate limit, and cannot run on each worker");
+}
+
 }  // namespace
 }  // namespace takt::internal
