@@ -137,7 +137,7 @@ void Engine::Begin(Serial last_serial, Instant now, Effects& effects) {
                                : std::max(config_.takeover_grace, config_.worker_lease);
     for (auto& [id, slot] : workers_) {
         const bool expected = slot->row.status != WorkerStatus::kOffline;
-        leases_.Set(*slot, now.steady + (expected ? grace : ForgottenAfter()), slot->order);
+        leases_.Set(*slot, now.steady + (expected ? grace : ForgottenAfter(config_)), slot->order);
     }
     draft_.Emit(Event{.type = EventType::kLeaderChanged});
     SpellRuns();

@@ -18,7 +18,6 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -235,9 +234,7 @@ class Engine {
     // engine_reports.cc: what is heard of attempts under way
     void OnOverdue(Live& live);
     bool IsUnheard(const Slot& slot) const;
-    void NoteBegan(Execution& row, Duration ran, Time then) const;
     // engine_leftovers.cc: what executions that are over hold while their handlers stop
-    bool HoldsSomething(const Live& live) const;
     void AwaitStop(Live& live);
     StoppingHandler& AddStopping(const AttemptRef& attempt, Slot& slot);
     void BeginStopTime(StoppingHandler& handler);
@@ -326,7 +323,6 @@ class Engine {
     void EndRun(Run& run, RunEnding ending);
     bool EndChildren(Run& run);
     void FinishRun(Run& run);
-    Text DataOf(const Execution& child) const;
     void CloseRun(Live& live);
 
     // flow_restore.cc: runs of an earlier leader, or run again; steps on each worker
@@ -376,7 +372,6 @@ class Engine {
     void FeedWorker(Slot& slot);
     Lane& LaneFor(const Task& task);
     void OnLease(Slot& slot);
-    Duration ForgottenAfter() const;
     void ContinueLater(Slot& slot);
 
     // explain.cc, explain_locks.cc

@@ -55,7 +55,10 @@ void Engine::GiveTo(Live& live, Slot& slot) {
     --live.lane->queue->waiting;
     ++live.lane->queue->working;
     SpendPaceOf(*live.lane->queue);
-    trials_.Note(live.row, live.lane->crew().members().size(), now_.steady);
+    if (trials_.IsSuspect(live.row)) {
+        const auto workers = std::ranges::count_if(live.lane->crew().members(), &Slot::works);
+        trials_.NoteBegun(std::size_t(workers), now_.steady);
+    }
     holds_.TakePermit(live);
     kept_doubtful_ = kept_doubtful_ || live.has_permit;
     MoveTo(live, Status::kScheduled);
@@ -99,6 +102,7 @@ Slot& Engine::TakeFromHand(Live& live) {
 // Its worker is gone, or never got it: somebody else has to run it.
 void Engine::RequeueExecution(Live& live, bool loss) {
     const bool unsent = draft_.Withdraw(live.row, live.mark);
+    loss = loss && !unsent;
     // A service that could not be called has it no more; what kept it from being called is its story.
     const bool tells = !loss && !unsent && live.slot->row.link == LinkKind::kPush;
     const Text why = tells ? live.slot->load.trouble : Text();

@@ -1,6 +1,7 @@
 // How many attempts a worker is given at once: by its own word, or by an operator's.
 #include <algorithm>
 
+#include "base/failpoint.h"
 #include "engine/engine.h"
 
 namespace takt::internal {
@@ -54,6 +55,19 @@ void Engine::ChangeCapacity(Slot& slot, std::uint32_t said, std::uint32_t set) {
     Emit(EventType::kWorkerChanged, slot,
          Text("capacity " + std::to_string(slot.row.capacity) +
               (set != 0 ? ", as an operator has set it" : ", as it says itself")));
+}
+
+// Keeps the crews' count of workers with room in step.
+void Engine::RefreshCapacity(Slot& slot) {
+    const bool works = slot.works() || (slot.session != 0 && !slot.load.draining &&
+                                        TAKT_MUTANT("engine.feed_drained"));
+    // Locks may be kept in vain for executions of its lanes.
+    kept_doubtful_ = kept_doubtful_ || !works;
+    const bool can_take =
+        works && slot.busy() < slot.row.capacity + (TAKT_MUTANT("engine.over_capacity") ? 1 : 0);
+    if (can_take == slot.can_take) return;
+    slot.can_take = can_take;
+    for (Crew* crew : slot.crews) crew->Refresh(slot);
 }
 
 }  // namespace takt::internal

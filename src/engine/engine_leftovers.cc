@@ -1,5 +1,6 @@
 // Handlers that stop after their executions were ended, and what these hold until then.
 #include <algorithm>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -12,26 +13,26 @@ namespace {
 // How often one is looked at whose time is over, and of which nothing can be known yet.
 constexpr Duration kStopLookAgain{1'000};
 
-}  // namespace
-
 // Whether the execution has something that others may wait for.
-bool Engine::HoldsSomething(const Live& live) const {
+bool HoldsSomething(const Live& live, const Holds& holds, const Locks& locks) {
     if (live.has_turn && live.recurring->TurnsAtOnce() > 0) return true;
     if (live.has_permit) {
-        const Hold* limit = holds_.FindLimit(*live.row.task);
+        const Hold* limit = holds.FindLimit(*live.row.task);
         if (limit && limit->permits_max > 0) return true;
     }
-    return live.has_locks && !locks_.HeldBy(live).empty();
+    return live.has_locks && !locks.HeldBy(live).empty();
 }
+
+}  // namespace
 
 // An attempt in a worker's hand is ended without it. REQUIRES: the worker is told, or will be.
 void Engine::AwaitStop(Live& live) {
     // Its worker is lost, or is back without it.
     if (live.doubtful || TAKT_MUTANT("engine.free_before_stop")) return;
     std::vector<Live*> holders;
-    if (HoldsSomething(live)) holders.push_back(&live);
+    if (HoldsSomething(live, holds_, locks_)) holders.push_back(&live);
     for (const Run* run = ParentOf(live); run; run = run->parent) {
-        if (HoldsSomething(*run->live)) holders.push_back(run->live);
+        if (HoldsSomething(*run->live, holds_, locks_)) holders.push_back(run->live);
     }
     if (holders.empty()) return;
     StoppingHandler& handler =
@@ -47,7 +48,7 @@ void Engine::AwaitStop(Live& live) {
         if (IsRun(*holder)) {
             leftover->run = holder->flow;
             holder->flow->leftover = leftover;
-            leftovers_.unwritten.push_back(leftover->number);
+            leftovers_.unwritten.insert(leftover->number);
         }
         Leftovers::Join(handler, *leftover);
     }
@@ -133,10 +134,15 @@ const AttemptRef* Engine::FindStopping(const ExecutionId& execution, const Token
 // The worker is back and names what it has; or it is lost, and has nothing any more. A service does
 // not name what was ended meanwhile.
 void Engine::ReviewStopping(Slot& slot, const std::vector<AttemptRef>& holding, bool same_process) {
-    for (StoppingHandler* handler : leftovers_.Of(slot)) {
+    const std::vector<StoppingHandler*> handlers = leftovers_.Of(slot);
+    if (handlers.empty()) return;
+    // Both may be ten thousand.
+    std::set<const StoppingHandler*> held;
+    for (const AttemptRef& attempt : holding) held.insert(leftovers_.Find(attempt));
+    for (StoppingHandler* handler : handlers) {
         if (handler->over) continue;
         if (same_process && slot.row.link == LinkKind::kPush) continue;
-        if (std::ranges::find(holding, handler->attempt) == holding.end()) {
+        if (!held.contains(handler)) {
             NoteStopped(*handler);
         } else {
             BeginStopTime(*handler);

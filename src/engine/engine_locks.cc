@@ -81,10 +81,7 @@ bool Engine::CouldStart(const Live& live) {
     if (IsRun(live)) return true;
     Queue& queue = *live.lane->queue;
     if (queue.limits.paused || !queue.pace.Ready(now_.steady)) return false;
-    return std::ranges::any_of(live.lane->crew().members(), [](const Slot* slot) {
-        return slot->session != 0 && slot->row.status == WorkerStatus::kOnline &&
-               !slot->load.draining;
-    });
+    return std::ranges::any_of(live.lane->crew().members(), &Slot::works);
 }
 
 void Engine::On(AskLock& ask) {

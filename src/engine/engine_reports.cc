@@ -13,6 +13,15 @@ constexpr Duration kLookAgain{1'000};
 // A batch that was released this long after its first decision was late.
 constexpr Duration kReleasedLate{500};
 
+// An earlier leader may have known when the attempt began, and died before it wrote it down. The
+// worker knows for how long it had been running at `then`; it can say no more than that it began at
+// once.
+void NoteBegan(Execution& row, Duration ran, Time then) {
+    const Duration age = std::max(Duration(0), then - row.created_at);
+    const Time began = then - std::clamp(ran, Duration(0), age);
+    if (row.started_at == Time{} || began < row.started_at) row.started_at = began;
+}
+
 }  // namespace
 
 void Engine::OnOverdue(Live& live) {
@@ -50,15 +59,6 @@ void Engine::OnOverdue(Live& live) {
 bool Engine::IsUnheard(const Slot& slot) const {
     return slot.session == 0 ||
            leases_.TimeOf(slot) - config_.worker_lease < now_.steady - config_.timeout_grace;
-}
-
-// An earlier leader may have known when the attempt began, and died before it wrote it down. The
-// worker knows for how long it had been running at `then`; it can say no more than that it began at
-// once.
-void Engine::NoteBegan(Execution& row, Duration ran, Time then) const {
-    const Duration age = std::max(Duration(0), then - row.created_at);
-    const Time began = then - std::clamp(ran, Duration(0), age);
-    if (row.started_at == Time{} || began < row.started_at) row.started_at = began;
 }
 
 void Engine::NoteReleased(const Effects& effects, Instant now) {

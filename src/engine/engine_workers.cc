@@ -9,11 +9,14 @@
 namespace takt::internal {
 namespace {
 
-// An offline worker's row is kept at least this long, whatever the configuration says.
-constexpr Duration kForgottenMin{1'000};
-
 // A lease that is looked at later than this was not looked at in time, and says nothing yet.
 constexpr Duration kTickLate{1'000};
+
+// When a worker whose hand is being settled was lost, which an earlier leader may have found.
+Time LostAt(const Worker& row, Duration lease, Time now) {
+    const bool unknown = row.status != WorkerStatus::kOffline || row.seen_at == Time{};
+    return unknown ? now : std::min(now, row.seen_at + lease);
+}
 
 CloseSession NoRoom(SessionId session, const std::string& why) {
     return {.session = session, .reason = Text(why), .full = true};
@@ -144,15 +147,22 @@ void Engine::ReconcileHand(Slot& slot, const std::vector<AttemptRef>& holding, b
 // Does what is to be done for a worker: takes the doubtful out of its hand, then fills it; as far
 // as one step may go.
 void Engine::ContinueWorker(Slot& slot) {
-    if (slot.doubt_is_loss) trials_.Judge(slot.hand, now_.wall);
-    for (Live* live = slot.hand.front(); live;) {
-        Live* next = live->next;
-        if (live->doubtful) {
-            if (draft_.Tired()) return ContinueLater(slot);
-            RequeueExecution(*live, slot.doubt_is_loss);
+    if (slot.doubt_is_loss)
+        trials_.Judge(slot.hand, LostAt(slot.row, config_.worker_lease, now_.wall));
+    // What is to blame comes last: that it was found is not stored, and a leader that goes on with
+    // this one's work must not blame another one beside it.
+    const auto settle = [&](bool spared) {
+        for (Live* live = slot.hand.front(); live;) {
+            Live* next = live->next;
+            if (live->doubtful && live->spared == spared) {
+                if (draft_.Tired()) return false;
+                RequeueExecution(*live, slot.doubt_is_loss);
+            }
+            live = next;
         }
-        live = next;
-    }
+        return true;
+    };
+    if (!settle(true) || !settle(false)) return ContinueLater(slot);
     slot.doubt_is_loss = false;
     if (slot.gone && !FeedPinned(slot)) return;
     if (slot.leaving && slot.hand.empty()) return ForgetWorker(slot);
@@ -216,20 +226,6 @@ void Engine::FindLanes(Slot& slot) {
         lanes_.ForEach(judge);
     }
     crews_.Toggle(slot, std::move(changed));
-}
-
-// Keeps the crews' count of workers with room in step.
-void Engine::RefreshCapacity(Slot& slot) {
-    const bool works =
-        slot.session != 0 && !slot.load.draining &&
-        (slot.row.status == WorkerStatus::kOnline || TAKT_MUTANT("engine.feed_drained"));
-    // Locks may be kept in vain for executions of its lanes.
-    kept_doubtful_ = kept_doubtful_ || !works;
-    const bool can_take =
-        works && slot.busy() < slot.row.capacity + (TAKT_MUTANT("engine.over_capacity") ? 1 : 0);
-    if (can_take == slot.can_take) return;
-    slot.can_take = can_take;
-    for (Crew* crew : slot.crews) crew->Refresh(slot);
 }
 
 void Engine::On(Heartbeat& heartbeat) {
@@ -338,7 +334,7 @@ void Engine::LoseWorker(Slot& slot, Text why, bool loss) {
     }
     draft_.PutWorker(slot.mark, slot.row);
     Emit(EventType::kWorkerOffline, slot, std::move(why));
-    leases_.Set(slot, now_.steady + ForgottenAfter(), slot.order);
+    leases_.Set(slot, now_.steady + ForgottenAfter(config_), slot.order);
     slot.gone = true;
     DoubtHand(slot, loss);
     ReviewStopping(slot, {}, false);
@@ -358,11 +354,6 @@ void Engine::DismissWorker(Slot& slot, Text why) {
     ContinueWorker(slot);
 }
 
-// At least so long that looking again is never at once.
-Duration Engine::ForgottenAfter() const {
-    return std::max(config_.worker_forgotten, kForgottenMin);
-}
-
 void Engine::OnLease(Slot& slot) {
     // This process slept, or was kept busy: its workers' signs of life may lie unread in the inbox.
     if (slot.session != 0 && now_.steady - leases_.next_at() > kTickLate) {
@@ -375,7 +366,7 @@ void Engine::OnLease(Slot& slot) {
     if (slot.session == 0 && slot.row.status == WorkerStatus::kMaintenance && slot.hand.empty()) {
         // An operator set it aside; it stays known until an operator removes it.
         ReviewStopping(slot, {}, false);
-        return leases_.Set(slot, now_.steady + ForgottenAfter(), slot.order);
+        return leases_.Set(slot, now_.steady + ForgottenAfter(config_), slot.order);
     }
     LoseWorker(slot, "not heard of for longer than its lease");
 }

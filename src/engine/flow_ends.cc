@@ -42,11 +42,6 @@ bool Engine::MayNotStart(const Live& live) const {
     return run->progress.steps[live.step].status == StepStatus::kStopping;
 }
 
-// The result of a child, for those that come after it.
-Text Engine::DataOf(const Execution& child) const {
-    return child.outcome && !TAKT_MUTANT("engine.forget_results") ? child.outcome->data : Text();
-}
-
 // A child of the run has ended; its row says how.
 void Engine::OnChildEnded(Run& run, Live& live) {
     run.children.back()->child = live.child;

@@ -15,6 +15,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -82,7 +83,7 @@ struct Leftovers {
     // By the orders of the worker and of the handler.
     std::map<std::pair<std::uint64_t, std::uint64_t>, StoppingHandler*> by_slot;
     std::map<std::uint64_t, std::unique_ptr<Leftover>> all;  // By number.
-    std::vector<std::uint64_t> unwritten;  // Those of runs that go on, changed by this step.
+    std::set<std::uint64_t> unwritten;  // Those of runs that go on, changed by this step.
     TimerHeap<StoppingHandler, Steady> due;
     std::uint64_t stopping_made = 0;
     std::uint64_t made = 0;

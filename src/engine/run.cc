@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/failpoint.h"
 #include "base/json_view.h"
 
 namespace takt::internal {
@@ -76,6 +77,10 @@ OutcomePtr WhyNotStarted(const Live& child) {
     const bool ends = ParentOf(child)->ending();
     return MakeOutcome(Reason::kRunEnded,
                        ends ? "its run was ended" : "enough of its step have succeeded");
+}
+
+Text DataOf(const Execution& child) {
+    return child.outcome && !TAKT_MUTANT("engine.forget_results") ? child.outcome->data : Text();
 }
 
 // A stored child brings a copy of its step: all children of the step hold one.

@@ -129,6 +129,8 @@ bool WorthMaking(const Run& run, std::uint32_t number);
 // Whether the failure of a step ends the run.
 bool StopsAtFailure(const Run& run);
 OutcomePtr WhyNotStarted(const Live& child);
+// The result of a child, for those that come after it.
+Text DataOf(const Execution& child);
 // A stored child brings a copy of its step: all children of the step hold one.
 void ShareTask(Run& run, std::uint32_t number, Live& live);
 // kConflict: a child is run again through its run.

@@ -20,6 +20,11 @@ bool Serves(const Worker& worker, const Lane& lane) {
            (meant || TAKT_MUTANT("engine.ignore_targets"));
 }
 
+Duration ForgottenAfter(const EngineConfig& config) {
+    constexpr Duration kMin{1'000};
+    return std::max(config.worker_forgotten, kMin);
+}
+
 bool SameOffer(const Worker& a, const Worker& b) {
     if (TAKT_MUTANT("engine.keep_lanes")) return true;
     return a.types == b.types && a.queues == b.queues && a.labels == b.labels && a.group == b.group;

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/time.h"
+#include "engine/config.h"
 #include "engine/input.h"
 #include "engine/live.h"
 #include "engine/timer_heap.h"
@@ -36,6 +37,10 @@ struct Slot : Timer {
     bool leaving = false;     // Forgotten as soon as its hand is empty.
     bool unfinished = false;  // More to be done for it than one step may do.
 
+    // Whether it takes something new once it has room.
+    bool works() const {
+        return session != 0 && !load.draining && row.status == WorkerStatus::kOnline;
+    }
     std::uint32_t busy() const {
         return static_cast<std::uint32_t>(hand.size() + lingering.size());
     }
@@ -45,6 +50,8 @@ struct Slot : Timer {
 bool Serves(const Worker& worker, const Lane& lane);
 // Whether two workers of one id serve the same lanes, whichever there are.
 bool SameOffer(const Worker& a, const Worker& b);
+// How long an offline worker is remembered; never so short that looking again is at once.
+Duration ForgottenAfter(const EngineConfig& config);
 // As the audit names it.
 AuditTarget TargetOf(const Worker& row);
 

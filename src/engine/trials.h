@@ -45,9 +45,8 @@ class Trials {
     }
     // From when on the execution may begin.
     Steady BeginAt(const Execution& row) const { return IsSuspect(row) ? next_at_ : Steady::min(); }
-    // It begins on one of so many workers.
-    void Note(const Execution& row, std::size_t workers, Steady now) {
-        if (!IsSuspect(row)) return;
+    // A suspect begins on one of so many workers that take something.
+    void NoteBegun(std::size_t workers, Steady now) {
         next_at_ = now + Duration(kApart) / std::max<Duration::rep>(1, Duration::rep(workers));
     }
     // In which order those begin that have waited for the same time: by priority, then by age. All

@@ -23,6 +23,9 @@ class TrialsTest : public History {
         Die(1s);
         Die(2s);
     }
+    void Die100(Duration at) {
+        At(at, Join({.id = "a", .capacity = 100, .instance = std::to_string(++died)}));
+    }
     int died = 0;
 };
 
@@ -294,6 +297,48 @@ TEST_F(SeveralKillersTest, FiveThousandWithOneLossEachAreNotDelayed) {
 
     EXPECT_EQ(engine().count(Status::kScheduled), 5'000u);
     EXPECT_EQ(Row("x17").losses, 1u);
+}
+
+// Each process that is started has a name of its own. Those that died are remembered for an hour, and
+// nothing can begin on them: there is one worker, and suspects have the whole time.
+TEST_F(TrialsTest, WorkersThatAreGoneTryNothing) {
+    for (int i = 0; i < 20; ++i) {
+        const std::string id = "dead" + std::to_string(i);
+        At(0s, Join({.id = id, .capacity = 5}));
+        At(0s, Set(id, WorkerStatus::kOffline));
+    }
+    MakeSuspects();
+    Until(12s - 1ms);
+    EXPECT_EQ(Row("poison").status, Status::kPending);
+    Until(12s);
+    EXPECT_EQ(Row("poison").status, Status::kScheduled);
+}
+
+// A worker dies with more than one step can give to others, and the leader dies in the midst of it.
+TEST_F(TrialsTest, ALeaderThatDiesBetweenTwoStepsBlamesNoSecondSuspect) {
+    config.worker_lease = 24h;
+    config.changes_per_step = 4;
+    constexpr int kSuspects = 12;
+    const auto id = [](int i) { return "s" + std::to_string(i); };
+    At(0s, Join({.id = "a", .capacity = 100, .instance = "0"}));
+    for (int i = 0; i < kSuspects; ++i) At(0s, Once({.id = id(i)}));
+    for (const Duration round : {0s, 120s}) {
+        for (int i = 0; i < kSuspects; ++i) At(round, Begun(id(i)));
+        Die100(round + 120s);
+    }
+    for (int i = 0; i < kSuspects; ++i) {
+        At(240s + i * 10s, Begun(id(i)));
+        Until(240s + (i + 1) * 10s);
+    }
+    tick_between = false;
+    At(360s, Set("a", WorkerStatus::kOffline));
+    ASSERT_GT(engine().FindWorker(WorkerId("a"))->in_hand, 0u) << "one step could not settle all";
+    Restart(365s);
+    tick_between = true;
+    Until(366s);
+
+    EXPECT_EQ(Row("s0").status, Status::kFailed) << "it has run as long as before";
+    for (int i = 1; i < kSuspects; ++i) EXPECT_EQ(Row(id(i)).status, Status::kPending) << id(i);
 }
 
 }  // namespace

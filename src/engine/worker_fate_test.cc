@@ -142,5 +142,18 @@ TEST_F(WorkerFateTest, AWorkerThatIsAwayOrIdleIsRemoved) {
     EXPECT_TRUE(LastReply());
 }
 
+// A process that dies as soon as it starts: what was to be its own was never sent, and may be run by the
+// next as if nothing had been.
+TEST_F(WorkerFateTest, WhatWasNotSentYetIsNotLostWithItsWorker) {
+    At(0s, Once({.id = "x"}));
+    Gather();
+    At(1s, Join({.id = "a", .instance = "1"}));
+    At(1s, Join({.id = "a", .instance = "2"}));
+    Commit();
+
+    EXPECT_EQ(Row("x").losses, 0u);
+    EXPECT_EQ(Row("x").status, Status::kScheduled);
+}
+
 }  // namespace
 }  // namespace takt::internal
