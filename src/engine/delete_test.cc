@@ -127,5 +127,23 @@ TEST_F(DeleteTest, ARunThatHasBegunKeepsItsRetries) {
     EXPECT_EQ(StatusOf(RunOf("report", 0)), Status::kScheduled);
 }
 
+// The last run of a deleted task gets its turn, and can never have its lock: with it the task is
+// forgotten, in the midst of giving its turns.
+TEST_F(DeleteTest, TheLastRunMayEndInTheMomentOfItsTurn) {
+    At(0s, Join({.id = "a", .capacity = 10}));
+    At(0s, SetLock{.request = NextRequest(), .name = "gpu", .permits = 2});
+    At(0s, Put({.every = 1h, .options = {.locks = {{.name = "gpu", .permits = 2}}}}));
+    At(1s, TriggerOf("report"));
+    At(1s, TriggerOf("report"));
+    DeleteTask keep = Drop("report");
+    keep.runs = RunsOfDeleted::kKeep;
+    At(2s, keep);
+    At(3s, SetLock{.request = NextRequest(), .name = "gpu", .permits = 1});
+    At(4s, Success(RunOf("report", 0)));
+
+    EXPECT_EQ(StatusOf(RunOf("report", 1)), Status::kFailed);
+    EXPECT_EQ(Row(RunOf("report", 1)).outcome->reason, Reason::kLockTooSmall);
+}
+
 }  // namespace
 }  // namespace takt::internal

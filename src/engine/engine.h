@@ -249,6 +249,7 @@ class Engine {
     void AdoptLeftLocks();
     void BeginLeftovers();
     void TakeAgain(Leftover& leftover, StoredLeftover stored);
+    void TakeTurnsAgain(Recurring& recurring);
     void EndLingering(const AttemptRef& attempt, SessionId session);
     std::optional<Explanation> ExplainLeftover(const Live& live, const Hold* limit) const;
     // engine_tasks.cc: recurring tasks
@@ -276,6 +277,7 @@ class Engine {
     bool EndReplaced(Recurring& recurring);
     void ContinueReplacing();
     bool CancelWaitingRuns(Recurring& recurring);
+    Recurring* FindRecurring(const Text& id) const;
     Recurring& OwnerOf(const TaskPtr& task);
     void DropTurns(Recurring& recurring);
     void Link(Live& live, Recurring& recurring);

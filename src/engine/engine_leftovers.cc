@@ -192,6 +192,8 @@ void Engine::EndLeftover(Leftover& leftover) {
         }
     }
     if (leftover.stored) draft_.SetLater({leftover.key, Text()});
+    std::erase_if(leftovers_.turns_of_unknown,
+                  [&](const auto& entry) { return entry.second == &leftover; });
     leftovers_.all.erase(leftover.number);
 }
 
@@ -255,15 +257,23 @@ void Engine::TakeAgain(Leftover& leftover, StoredLeftover stored) {
     leftover.limit = std::move(stored.limit);
     if (!leftover.limit.empty()) holds_.TakePermitAgain(leftover.limit);
     leftover.locks = std::move(stored.locks);
-    const auto task = tasks_.find(stored.turn_of);
-    const auto deleted = deleted_.find(stored.turn_of);
-    Recurring* recurring = task != tasks_.end()        ? task->second.get()
-                           : deleted != deleted_.end() ? deleted->second.get()
-                                                       : nullptr;
-    if (!recurring) return;
-    leftover.turn_of = recurring;
-    ++recurring->stopping;
-    ++recurring->EnsureTurns().taken;
+    if (stored.turn_of.empty()) return;
+    Recurring* recurring = FindRecurring(stored.turn_of);
+    leftovers_.turns_of_unknown.emplace(std::move(stored.turn_of), &leftover);
+    if (recurring) TakeTurnsAgain(*recurring);
+}
+
+// The task is known now: a new leader has restored it, or after it was deleted it is made again, or a run
+// of it is run again.
+void Engine::TakeTurnsAgain(Recurring& recurring) {
+    const auto [first, last] =
+        leftovers_.turns_of_unknown.equal_range(recurring.row.task->id.text());
+    for (auto at = first; at != last; ++at) {
+        at->second->turn_of = &recurring;
+        ++recurring.stopping;
+        ++recurring.EnsureTurns().taken;
+    }
+    leftovers_.turns_of_unknown.erase(first, last);
 }
 
 }  // namespace takt::internal

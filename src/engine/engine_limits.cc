@@ -53,10 +53,11 @@ void Engine::StartInTurn(Hold& turns) {
     while (turns.waited_for() && turns.has_permit()) {
         if (draft_.Tired()) return holds_.WakeSoon(turns);
         Live& live = *holds_.NextInTurn(turns);
-        Recurring& recurring = *live.recurring;
         MakeReady(live);
-        // One whose time is over ends at once, and turns that nobody needs any more end with it.
-        if (recurring.turns.get() != &turns) return;
+        if (!live.finished) continue;
+        // Its time is over, say. With the last run the turns end, and with these a deleted task.
+        const Recurring* recurring = FindRecurring(live.row.task->id.text());
+        if (!recurring || recurring->turns.get() != &turns) return;
     }
 }
 

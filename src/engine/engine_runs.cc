@@ -127,13 +127,21 @@ bool IsOwned(const Execution& row) {
     return made_by_run && row.task->recurring() && row.task->opt().mode == Mode::kSequential;
 }
 
+// A task, or one that is deleted and has runs; null if there is neither.
+Recurring* Engine::FindRecurring(const Text& id) const {
+    if (const auto found = tasks_.find(id); found != tasks_.end()) return found->second.get();
+    const auto deleted = deleted_.find(id);
+    return deleted == deleted_.end() ? nullptr : deleted->second.get();
+}
+
 // The task that keeps a run in order. One that is deleted goes on doing so while it has runs, also
 // under a new leader, who knows it only from them.
 Recurring& Engine::OwnerOf(const TaskPtr& task) {
     const Text& id = task->id.text();
     if (const auto found = tasks_.find(id); found != tasks_.end()) return *found->second;
     auto& deleted = deleted_[id];
-    if (!deleted) {
+    const bool is_new = !deleted;
+    if (is_new) {
         deleted = std::make_unique<Recurring>();
         deleted->order = ++tasks_made_;
         deleted->deleted = true;
@@ -142,6 +150,7 @@ Recurring& Engine::OwnerOf(const TaskPtr& task) {
         deleted->row.task = task;
         if (deleted->turns) holds_.SetTurnsAtOnce(*deleted->turns, deleted->TurnsAtOnce());
     }
+    if (is_new) TakeTurnsAgain(*deleted);
     return *deleted;
 }
 

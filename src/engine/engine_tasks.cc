@@ -43,7 +43,8 @@ Result<void> CheckNoCircle(const Tasks& tasks, const Task& task) {
 
 Recurring& Engine::Adopt(TaskRow row) {
     auto& recurring = tasks_[row.task->id.text()];
-    if (!recurring) {
+    const bool is_new = !recurring;
+    if (is_new) {
         // Runs of a task of this id that was deleted go on, and this one's wait for them.
         const auto deleted = deleted_.find(row.task->id.text());
         if (deleted != deleted_.end()) {
@@ -57,6 +58,7 @@ Recurring& Engine::Adopt(TaskRow row) {
     }
     recurring->row = std::move(row);
     if (recurring->turns) holds_.SetTurnsAtOnce(*recurring->turns, recurring->TurnsAtOnce());
+    if (is_new) TakeTurnsAgain(*recurring);
     return *recurring;
 }
 

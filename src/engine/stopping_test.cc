@@ -147,5 +147,58 @@ TEST_F(StoppingTest, NothingIsLeftStoredOfHandlersThatStopWhileTheirRunGoesOn) {
     EXPECT_EQ(StoredLeftovers(), 0u);
 }
 
+// An operator deletes a task, its run goes on and is cancelled; the leader dies. Of the task nothing is
+// left but the turn that the handler has.
+class StoppingOfDeletedTest : public StoppingTest {
+  protected:
+    void SetUp() override {
+        StoppingTest::SetUp();
+        At(0s, Join({.id = "a", .capacity = 10}));
+        At(0s, Put({.every = 1h}));
+        At(1s, TriggerOf("report"));
+        first_ = First();
+        stopping_ = RefOf(first_);
+        At(2s, Drop("report"));
+        At(3s, CancelOf(first_));
+        Restart(4s);
+        At(5s, Join({.id = "a", .capacity = 10, .holding = {stopping_}}));
+    }
+    std::string first_;
+    AttemptRef stopping_;
+};
+
+TEST_F(StoppingOfDeletedTest, ARunOfItThatIsRunAgainWaitsUnderTheNextLeader) {
+    At(6s, RedriveOf(first_));
+    EXPECT_EQ(StatusOf(first_), Status::kPending);
+    EXPECT_EQ(CodeOf(first_), "handler_stops");
+    At(7s, Stopped(stopping_));
+    EXPECT_EQ(StatusOf(first_), Status::kScheduled);
+    At(8s, Success(first_));
+
+    EXPECT_EQ(StatusOf(first_), Status::kSuccess);
+    EXPECT_EQ(StoredLeftovers(), 0u);
+}
+
+TEST_F(StoppingOfDeletedTest, TheTaskMadeAgainWaitsUnderTheNextLeader) {
+    At(6s, Put({.every = 1h}));
+    At(6s, TriggerOf("report"));
+    EXPECT_EQ(StatusOf(Second()), Status::kPending);
+    EXPECT_EQ(CodeOf(Second()), "handler_stops");
+    At(7s, Stopped(stopping_));
+
+    EXPECT_EQ(StatusOf(Second()), Status::kScheduled);
+}
+
+// What waited for it ended before it, so that nobody knows of the task any more when it stops.
+TEST_F(StoppingOfDeletedTest, AHandlerMayOutliveAllThatWaitedForIt) {
+    At(6s, RedriveOf(first_));
+    At(6s, CancelOf(first_));
+    At(7s, Stopped(stopping_));
+    At(8s, Put({.every = 1h}));
+    At(8s, TriggerOf("report"));
+
+    EXPECT_EQ(StatusOf(Second()), Status::kScheduled);
+}
+
 }  // namespace
 }  // namespace takt::internal
