@@ -340,6 +340,9 @@ class Engine {
     void OpenHolds();
     void StartInTurn(Hold& turns);
     void StartUnderLimit(Hold& limit);
+    Hold* OvertakenUnder(const Live& live);
+    Queue* OvertakenFrom(const Live& live);
+    bool GiveToOthersFirst(const Live& live);
     void StartFromQueue(Queue& queue);
     void SpendPaceOf(Queue& queue);
     bool RestoreLimit(std::string_view key, std::string_view value);

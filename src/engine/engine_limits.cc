@@ -37,6 +37,28 @@ AuditDocument LimitsDocument(const QueueLimits& limits) {
     return JsonDocument(std::move(text));
 }
 
+// Of those who wait under an open limit, where the most urgent is that has room; null: nowhere.
+const Sheaf* NextUnder(const Hold& limit, Steady now) {
+    const Sheaf* best = nullptr;
+    for (const Sheaf* sheaf : limit.sheaves) {
+        const Bay& bay = *sheaf->bay;
+        const bool room = bay.crew->free() > 0 && bay.queue->Open(now);
+        if (!sheaf->runs && !room) continue;
+        if (!best || sheaf->lines.next_at() < best->lines.next_at()) best = sheaf;
+    }
+    return best;
+}
+
+// The bay of the queue that has the most urgent for which a worker has room; null: none.
+const Bay* NextFrom(const Queue& queue) {
+    const Bay* best = nullptr;
+    for (const Bay* bay : queue.bays) {
+        if (bay->empty() || bay->crew->free() == 0) continue;
+        if (!best || bay->urgency() < best->urgency()) best = bay;
+    }
+    return best;
+}
+
 }  // namespace
 
 // --- Turns and named limits ---------------------------------------------------------------------
@@ -61,17 +83,13 @@ void Engine::StartInTurn(Hold& turns) {
     }
 }
 
-// Gives the most urgent of those who wait under an open limit to workers that have room.
+// Gives the most urgent of those who wait under an open limit to workers that have room. Until it is
+// done the limit counts as one that was opened: a worker may be given other things in between.
 void Engine::StartUnderLimit(Hold& limit) {
+    holds_.WakeSoon(limit);
     while (limit.open) {
-        const Sheaf* best = nullptr;
-        for (const Sheaf* sheaf : limit.sheaves) {
-            const Bay& bay = *sheaf->bay;
-            const bool room = bay.crew->free() > 0 && bay.queue->Open(now_.steady);
-            if (!sheaf->runs && !room) continue;
-            if (!best || sheaf->lines.next_at() < best->lines.next_at()) best = sheaf;
-        }
-        if (!best) return;
+        const Sheaf* best = NextUnder(limit, now_.steady);
+        if (!best) break;
         if (draft_.Tired()) return holds_.WakeSoon(limit);
         Live& next = *best->lines.next()->waiting.front();
         if (best->runs) {
@@ -79,30 +97,58 @@ void Engine::StartUnderLimit(Hold& limit) {
         } else if (best->bay->front() != &next) {
             // An earlier step stopped short: others that the same workers serve come first.
             StartFromQueue(*best->bay->queue);
-        } else if (!EndIfExpired(next) && MayBegin(next)) {
+        } else if (!EndIfExpired(next) && !GiveToOthersFirst(next) && MayBegin(next)) {
             GiveInTurn(next);
         }
     }
+    holds_.Rest(limit);
+}
+
+// The execution's limit, if it has just been opened and one who is more urgent waits for it, whom another
+// worker has room for; else null.
+Hold* Engine::OvertakenUnder(const Live& live) {
+    Hold* limit = holds_.FindWoken(live);
+    const Sheaf* next = limit ? NextUnder(*limit, now_.steady) : nullptr;
+    return next && next->lines.next_at() < UrgencyOf(live.row, config_.ageing) ? limit : nullptr;
+}
+
+// The same of its queue.
+Queue* Engine::OvertakenFrom(const Live& live) {
+    Queue& queue = *live.lane->queue;
+    const bool woken =
+        queue.limited() && queue.armed() && queue_paces_.TimeOf(queue) <= now_.steady;
+    const Bay* next = woken ? NextFrom(queue) : nullptr;
+    return next && next->urgency() < UrgencyOf(live.row, config_.ageing) ? &queue : nullptr;
+}
+
+// Lets those start who are more urgent than the execution, and wait for the same. True if there were some:
+// whether it may start itself is to be looked at again.
+bool Engine::GiveToOthersFirst(const Live& live) {
+    if (Hold* limit = OvertakenUnder(live)) {
+        StartUnderLimit(*limit);
+    } else if (Queue* queue = OvertakenFrom(live)) {
+        StartFromQueue(*queue);
+    } else {
+        return false;
+    }
+    return true;
 }
 
 // --- Queues -------------------------------------------------------------------------------------
 
 // Gives what waits in a queue that is open to workers that have room.
 void Engine::StartFromQueue(Queue& queue) {
-    queue_paces_.Remove(queue);
+    queue_paces_.Set(queue, now_.steady, queue.number);
     queue.Reopen();
     while (queue.Open(now_.steady)) {
-        const Bay* best = nullptr;
-        for (const Bay* bay : queue.bays) {
-            if (bay->empty() || bay->crew->free() == 0) continue;
-            if (!best || bay->urgency() < best->urgency()) best = bay;
-        }
-        if (!best) return;
+        const Bay* best = NextFrom(queue);
+        if (!best) break;
         if (draft_.Tired()) return queue_paces_.Set(queue, now_.steady, queue.number);
         Live& next = *best->front();
-        if (EndIfExpired(next) || !MayBegin(next)) continue;
+        if (EndIfExpired(next) || GiveToOthersFirst(next) || !MayBegin(next)) continue;
         GiveInTurn(next);
     }
+    queue_paces_.Remove(queue);
     if (queue.pace.limited() && !queue.pace.Ready(now_.steady)) {
         queue_paces_.Set(queue, queue.pace.ReadyAt(), queue.number);
     }

@@ -130,7 +130,8 @@ void Engine::MakeReady(Live& live) {
     const bool open = queue_open && (!limit || holds_.IsOpen(*limit));
     // A lane whose workers have room is empty, unless its queue was closed or a step stopped short.
     const bool first = lane.priorities == 0 && lane.bay->limited.empty();
-    if (lane.crew().free() > 0 && first && open && !draft_.Tired()) {
+    const bool overtakes = OvertakenUnder(live) || OvertakenFrom(live);
+    if (lane.crew().free() > 0 && first && open && !draft_.Tired() && !overtakes) {
         if (!MayBegin(live)) return;
         Slot& slot = chooser_.Choose(live.row, lane);
         if (!HasMoreUrgent(slot, live, now_.steady)) return GiveTo(live, slot);

@@ -193,7 +193,7 @@ void Engine::FeedWorker(Slot& slot) {
         if (!best) return;
         if (draft_.Tired()) return ContinueLater(slot);
         Live& next = *best;
-        if (EndIfExpired(next) || !MayBegin(next)) continue;
+        if (EndIfExpired(next) || GiveToOthersFirst(next) || !MayBegin(next)) continue;
         GiveTo(next, slot);
     }
 }

@@ -143,6 +143,13 @@ Hold& Holds::EnsureLimit(const Live& live) {
     return limit;
 }
 
+Hold* Holds::FindWoken(const Live& live) {
+    if (!IsLimited(*live.row.task) || !AnyDue()) return nullptr;
+    Hold& limit = EnsureLimit(live);
+    const bool woken = limit.open && limit.armed() && wakes_.TimeOf(limit) <= now_.steady;
+    return woken ? &limit : nullptr;
+}
+
 void Holds::Add(Live& live, Hold& limit, bool back) {
     const std::uint8_t priority = live.row.task->priority;
     auto& line = limit.lines[{live.lane->number, priority}];

@@ -114,6 +114,9 @@ class Holds {
         Refresh(limit);
         return limit.open;
     }
+    // The execution's limit if it was opened, and those who wait under it are still to be looked at; else
+    // null.
+    Hold* FindWoken(const Live& live);
     // The execution waits for a permit and a worker, and no more. `back`: it was here before, and goes
     // back to its place.
     void Add(Live& live, Hold& limit, bool back);
@@ -135,6 +138,11 @@ class Holds {
     Hold* Wake();
     // At the end of this step, or in the next one.
     void WakeSoon(Hold& hold) { wakes_.Set(hold, now_.steady, hold.order); }
+    // All who may start have started.
+    void Rest(Hold& limit) {
+        wakes_.Remove(limit);
+        SetWake(limit);
+    }
     std::optional<Steady> next_at() const {
         return wakes_.empty() ? std::nullopt : std::optional(wakes_.next_at());
     }

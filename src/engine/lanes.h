@@ -89,6 +89,8 @@ struct Queue : Timer {
     std::vector<Bay*> bays;                // One for each crew that serves lanes of it.
 
     bool Open(Steady now);
+    // Whether one that starts may take the place of another one.
+    bool limited() const { return limits.working_max > 0 || limits.rate.count > 0; }
     // It may be open again: its lanes are looked at as before.
     void Reopen();
     // Whether forgetting it would make no difference but to `finished`.
