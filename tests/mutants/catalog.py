@@ -90,7 +90,7 @@ MUTANTS = [
     engine("forget_maintenance", "a worker in maintenance is back as soon as it connects again",
            "though nobody asked for that"),
     engine("leave_maintenance", "a worker in maintenance is forgotten when it says goodbye",
-           "though nobody asked for that", seeds=6000, sample=False),
+           "though nobody asked for that"),
     engine("ignore_types", "executions go to workers that do not know their type", "does not serve it"),
     engine("ignore_labels", "executions go to workers without their labels", "does not serve it"),
     engine("ignore_targets", "executions go to workers that they do not name", "does not serve it"),

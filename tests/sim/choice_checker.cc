@@ -98,10 +98,12 @@ void ChoiceChecker::OnStatusAsked(const std::string& worker, WorkerStatus status
 void ChoiceChecker::CheckMaintenance(const Batch& batch) {
     for (const Change& change : batch.changes) {
         const auto* put = std::get_if<WorkerPut>(&change);
-        if (!put) continue;
-        const bool aside = put->row.status == WorkerStatus::kMaintenance;
-        if (!std::exchange(set_aside_[put->row.id], aside) || aside) continue;
-        const std::string name = put->row.id.text().str();
+        const auto* gone = std::get_if<WorkerDelete>(&change);
+        if (!put && !gone) continue;
+        const WorkerId& id = put ? put->row.id : gone->id;
+        const bool aside = put && put->row.status == WorkerStatus::kMaintenance;
+        if (!std::exchange(set_aside_[id], aside) || aside) continue;
+        const std::string name = id.text().str();
         const auto asked = put_back_.find(name);
         if (asked != put_back_.end() && world_.now() - asked->second < kAskUnderWay) continue;
         fail_(name + " was in maintenance and is not, though nobody asked for that");
