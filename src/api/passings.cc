@@ -211,9 +211,13 @@ void PassOn(Call call, const NodeStatus& status, const Forward& forward) {
     forward(std::move(request), address, [gate, number](HttpResponse response) {
         auto passing = gate->passings.Take(number);
         if (!passing) return;
-        const bool nobody = response.status == 503 && WaitsForAnEnd(passing->call);
-        if (nobody) return AnswerAsStored(std::move(passing->call));
-        passing->call.TakeReply()(std::move(response));
+        if (response.status != 503 || !WaitsForAnEnd(passing->call)) {
+            return passing->call.TakeReply()(std::move(response));
+        }
+        // The progress of what runs would be asked of the same leader again, and again: a call that was
+        // passed on is not passed on any more.
+        passing->call.request().headers.Add(kForwarded, "");
+        AnswerAsStored(std::move(passing->call));
     });
     LookLater(gate);
 }

@@ -75,8 +75,8 @@ class FrozenLeader : public ServerTest {
         taken_.Take();
         return answer;
     }
-    // An execution that no worker has taken yet.
-    void StoreWaiting() {
+    // An execution that no worker has taken yet, or one that runs.
+    void StoreWaiting(Status status = Status::kPending) {
         NewTaskPtr task(new Task);
         task->id = TaskId("waits");
         task->name = "pay";
@@ -85,7 +85,7 @@ class FrozenLeader : public ServerTest {
         row.id = ExecutionId("waits");
         row.serial = 1 << 14;
         row.task = std::move(task);
-        row.status = Status::kPending;
+        row.status = status;
         row.created_at = row.scheduled_at = row.ready_at = Time(Duration(1'700'000'000'000));
         auto batch = std::make_shared<Batch>();
         *batch = {.term = term_, .sequence = 1, .last_serial = row.serial};
@@ -171,6 +171,19 @@ TEST_F(FrozenLeader, AWaitForAnEndIsAnsweredWithWhatIsStoredWhenItsLeaderDies) {
     const Answered answered = waits.get();
     EXPECT_EQ(answered.status, 200) << answered.body;
     EXPECT_EQ(answered.Text("status"), "pending");
+}
+
+// How far it is that runs is asked of the leader. Nobody asks a dead one again and again.
+TEST_F(FrozenLeader, WhatRunsIsAnsweredAsItIsStoredWhenItsLeaderDies) {
+    StoreWaiting(Status::kRunning);
+    auto waits = Ask(HttpMethod::kGet, "/api/v1/executions/waits?wait=40s");
+    server_.reset();
+    replies_.clear();
+
+    for (const Answered& answered : {waits.get(), follower_->Get("/api/v1/executions/waits")}) {
+        EXPECT_EQ(answered.status, 200) << answered.body;
+        EXPECT_EQ(answered.Text("status"), "running");
+    }
 }
 
 // It may have been committed before the leader was frozen. Made again it would be paid twice.
