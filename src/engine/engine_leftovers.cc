@@ -263,8 +263,8 @@ void Engine::TakeAgain(Leftover& leftover, StoredLeftover stored) {
     if (recurring) TakeTurnsAgain(*recurring);
 }
 
-// The task is known now: a new leader has restored it, or after it was deleted it is made again, or a run
-// of it is run again.
+// The task is known now: a new leader has restored it, or after it was deleted it is made again, or
+// a run of it is run again.
 void Engine::TakeTurnsAgain(Recurring& recurring) {
     const auto [first, last] =
         leftovers_.turns_of_unknown.equal_range(recurring.row.task->id.text());

@@ -104,8 +104,8 @@ void Engine::StartUnderLimit(Hold& limit) {
     holds_.Rest(limit);
 }
 
-// The execution's limit, if it has just been opened and one who is more urgent waits for it, whom another
-// worker has room for; else null.
+// The execution's limit, if it has just been opened and one who is more urgent waits for it, whom
+// another worker has room for; else null.
 Hold* Engine::OvertakenUnder(const Live& live) {
     Hold* limit = holds_.FindWoken(live);
     const Sheaf* next = limit ? NextUnder(*limit, now_.steady) : nullptr;
@@ -121,8 +121,8 @@ Queue* Engine::OvertakenFrom(const Live& live) {
     return next && next->urgency() < UrgencyOf(live.row, config_.ageing) ? &queue : nullptr;
 }
 
-// Lets those start who are more urgent than the execution, and wait for the same. True if there were some:
-// whether it may start itself is to be looked at again.
+// Lets those start who are more urgent than the execution, and wait for the same. True if there were
+// some: whether it may start itself is to be looked at again.
 bool Engine::GiveToOthersFirst(const Live& live) {
     if (Hold* limit = OvertakenUnder(live)) {
         StartUnderLimit(*limit);

@@ -114,8 +114,8 @@ class Holds {
         Refresh(limit);
         return limit.open;
     }
-    // The execution's limit if it was opened, and those who wait under it are still to be looked at; else
-    // null.
+    // The execution's limit if it was opened, and those who wait under it are still to be looked at;
+    // else null.
     Hold* FindWoken(const Live& live);
     // The execution waits for a permit and a worker, and no more. `back`: it was here before, and goes
     // back to its place.

@@ -142,8 +142,8 @@ TEST_F(WorkerFateTest, AWorkerThatIsAwayOrIdleIsRemoved) {
     EXPECT_TRUE(LastReply());
 }
 
-// A process that dies as soon as it starts: what was to be its own was never sent, and may be run by the
-// next as if nothing had been.
+// A process that dies as soon as it starts: what was to be its own was never sent, and may be run by
+// the next as if nothing had been.
 TEST_F(WorkerFateTest, WhatWasNotSentYetIsNotLostWithItsWorker) {
     At(0s, Once({.id = "x"}));
     Gather();
