@@ -149,7 +149,7 @@ void Engine::ReconcileHand(Slot& slot, const std::vector<AttemptRef>& holding, b
 void Engine::ContinueWorker(Slot& slot) {
     if (slot.doubt_is_loss)
         trials_.Judge(slot.hand, LostAt(slot.row, config_.worker_lease, now_.wall));
-    // What is to blame comes last: that it was found is not stored, and a leader that goes on with
+    // The one to blame comes last: that it was found is not stored, and a leader that goes on with
     // this one's work must not blame another one beside it.
     const auto settle = [&](bool spared) {
         for (Live* live = slot.hand.front(); live;) {

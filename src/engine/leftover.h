@@ -88,7 +88,7 @@ struct Leftovers {
     std::uint64_t stopping_made = 0;
     std::uint64_t made = 0;
     std::vector<std::pair<Text, StoredLeftover>> stored;  // Until Begin.
-    // Those that have a turn of a task which was deleted, by its id: nobody needs it yet.
+    // Leftovers that have a turn of a task which was deleted, by its id: nobody needs it yet.
     std::multimap<Text, Leftover*> turns_of_unknown;
 
     StoppingHandler* Find(const AttemptRef& attempt) const;

@@ -193,7 +193,7 @@ class RandomHistoryTest : public FlowHistory {
         At(now, ReportOf(attempt, worker, Below(3) > 0));
     }
 
-    // What was sent arrives.
+    // The workers get all that was sent.
     void Take() {
         for (const CloseSession& close : closes) {
             for (auto& [id, process] : processes) {

@@ -189,7 +189,7 @@ TEST_F(StoppingOfDeletedTest, TheTaskMadeAgainWaitsUnderTheNextLeader) {
     EXPECT_EQ(StatusOf(Second()), Status::kScheduled);
 }
 
-// What waited for it ended before it, so that nobody knows of the task any more when it stops.
+// All that waited for it ended before it, so that nobody knows of the task any more when it stops.
 TEST_F(StoppingOfDeletedTest, AHandlerMayOutliveAllThatWaitedForIt) {
     At(6s, RedriveOf(first_));
     At(6s, CancelOf(first_));
