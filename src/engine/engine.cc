@@ -103,21 +103,19 @@ void Engine::Begin(Serial last_serial, Instant now, Effects& effects) {
                   std::max(TimeOf(last_serial) - now.wall, Duration(0)));
     locks_.Begin(now);
     AdoptLeftLocks();
-    // In serial order, which keeps the age order of their lanes; no worker is connected yet. Those
-    // at work first: what is still to start must find their places taken.
+    // No worker is connected yet. Those at work first, then those that have begun: what is still to start
+    // must find their places taken.
     const auto working = [](const Live* live) { return IsWorking(live->row.status); };
     for (Live* live : restored_) {
-        if (!live->finished && working(live)) PlaceRestored(*live);
+        if (!live->finished && working(live)) PlaceBegun(*live);
     }
     BeginLeftovers();
     locks_.EndUnadopted();
     // A run of which too little can be read has ended by now.
     for (Live* live : restored_) {
-        if (!live->finished && !working(live) && Begun(live->row)) PlaceRestored(*live);
+        if (!live->finished && !working(live) && Begun(live->row)) PlaceBegun(*live);
     }
-    for (Live* live : restored_) {
-        if (!live->finished && !working(live) && !Begun(live->row)) PlaceRestored(*live);
-    }
+    PlaceWaiting();
     restored_ = {};
     stored_runs_ = {};
     for (auto& [id, recurring] : tasks_) {

@@ -215,7 +215,8 @@ class Engine {
     const RetryPolicy& RetryOf(const Task& task) const;
     Duration TimeoutOf(const Task& task) const;
     // engine_waits.cc: one execution that waits
-    void PlaceRestored(Live& live);
+    void PlaceBegun(Live& live);
+    void PlaceWaiting();
     void AwaitTime(Live& live);
     Time ReadyAt(const Live& live) const;
     void WaitAgain();

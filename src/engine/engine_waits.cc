@@ -25,20 +25,12 @@ bool HasMoreUrgent(const Slot& slot, const Live& live, Steady now) {
 
 }  // namespace
 
-// Puts a restored execution where it belongs.
-void Engine::PlaceRestored(Live& live) {
+// Puts a restored execution that has begun where it belongs; one between two attempts has its turn.
+void Engine::PlaceBegun(Live& live) {
     if (IsWaiting(live.row.status)) {
-        // An execution that has begun keeps its turn until it is finished, also between attempts.
-        if (Begun(live.row) && live.recurring) holds_.TakeTurnAgain(live, *live.recurring->turns);
-        // By the clock of another leader what was ready already may seem to be yet to come.
-        if (!NeedsClock(live.row)) live.row.ready_at = std::min(live.row.ready_at, now_.wall);
-        const Time at = ReadyAt(live);
-        const bool writes = Expired(live.row) || IsRun(live) || MayNotStart(live) || IsPinned(live);
-        if (live.row.status == Status::kPending && !writes && at <= now_.wall) {
-            return MakeReady(live);
-        }
-        // All that its time brings is written: the steps to come do that, a bounded number each.
-        return due_.Set(live, at, live.row.serial);
+        // It keeps its turn until it is finished.
+        if (live.recurring) holds_.TakeTurnAgain(live, *live.recurring->turns);
+        return;
     }
     if (IsRun(live)) return PlaceRun(live);
     TAKT_CHECK(!live.row.worker.empty());
@@ -65,6 +57,37 @@ void Engine::PlaceRestored(Live& live) {
     // Its timeout begins anew: for how long it has gone on is known by another leader's clock only,
     // and its worker ends it by its own.
     SetTimeout(live);
+}
+
+// Puts what waits where it belongs: in the order in which it became ready, which lanes and lines keep.
+// Serials rise by when a thing was made, and what had a delay or is retried became ready long after.
+void Engine::PlaceWaiting() {
+    std::erase_if(restored_,
+                  [](const Live* live) { return live->finished || !IsWaiting(live->row.status); });
+    for (Live* live : restored_) {
+        // By the clock of another leader what was ready already may seem to be yet to come.
+        if (!NeedsClock(live->row)) live->row.ready_at = std::min(live->row.ready_at, now_.wall);
+    }
+    const auto age = [](const Live* live) {
+        return std::pair(live->row.ready_at, live->row.serial);
+    };
+    if (!std::ranges::is_sorted(restored_, {}, age) && !TAKT_MUTANT("engine.restore_by_serial")) {
+        std::ranges::sort(restored_, {}, age);
+    }
+    // All that its time brings is written: the steps to come do that, a bounded number each. Whatever
+    // became ready after one that will then stand in a lane comes after it.
+    bool later = false;
+    for (Live* live : restored_) {
+        const Time at = ReadyAt(*live);
+        const bool ends = Expired(live->row) || MayNotStart(*live);
+        const bool stands = !ends && !IsRun(*live) && !IsPinned(*live);
+        later = later || (stands && live->row.status == Status::kRetrying && at <= now_.wall);
+        if (stands && !later && at <= now_.wall) {
+            MakeReady(*live);
+        } else {
+            due_.Set(*live, at, live->row.serial);
+        }
+    }
 }
 
 // The clock was set. What waits for a while that began in this term does so by the steady clock, as
@@ -216,6 +239,7 @@ void Engine::OnDue(Live& live) {
         // anyhow, and must not wait for this one.
         if (doubt > Duration(0)) return due_.Set(live, now_.wall + doubt, live.row.serial);
         live.row.ready_at = std::min(live.row.ready_at, now_.wall);
+        draft_.Spend(kPutOffBytes);
         return MakeReady(live);
     }
     Unqueue(live);

@@ -98,6 +98,8 @@ MUTANTS = [
            "does not serve it", "lay ready although"),
     engine("forget_unfinished", "a step that is tired forgets whom it has not fed", "never ended",
            "the canary did not finish", "lay ready although"),
+    engine("restore_by_serial", "a new leader has what waits in the order in which it was made",
+           "WhatHadADelayHoldsBackNobodyWhoIsOlder", test=("engine_test", "TakeoverOrderTest.*")),
     engine("order_within_lanes", "a worker is given what is ready first, whatever waits for it in other lanes",
            "which is more urgent"),
     engine("ignore_ageing", "to have waited counts for nothing", "which is more urgent", seeds=2000),
