@@ -100,6 +100,7 @@ class Checker {
 
     const Execution* Find(const ExecutionId& id) const;
     bool MayBeRunAgain(const ExecutionId& id) const { return redrives_.contains(id); }
+    bool WasConcluded(const Execution& row) const;
     std::vector<ExecutionId> Accepted() const;
     // All that is stored, in order of ids.
     std::vector<ExecutionId> Stored() const;
@@ -120,7 +121,6 @@ class Checker {
     void ForgetPurged(const ExecutionId& id);
     bool MayBePurged(const Execution& row) const;
     bool HasWaited(const Execution& row) const;
-    bool WasConcluded(const Execution& row) const;
     void CheckCounts(const Execution& before, const Execution& after, const EngineConfig& config);
     void CheckCapacity();
 

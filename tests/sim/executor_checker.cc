@@ -194,7 +194,7 @@ void ExecutorChecker::OnCallbackAnswered(const std::string& token, const Said& s
         row && row->token == attempt.ref.token &&
         (row->status == Status::kSuccess || (row->status == Status::kFailed && row->outcome &&
                                              row->outcome->reason == Reason::kHandlerFailed));
-    if (last && !checker_.MayBeRunAgain(row->id)) {
+    if (last && !checker_.MayBeRunAgain(row->id) && !checker_.WasConcluded(*row)) {
         Fail(attempt, "had a callback refused that says what is stored");
     }
 }

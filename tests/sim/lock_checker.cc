@@ -108,14 +108,17 @@ void LockChecker::OnPut(const Text& id, const Text& value) {
 }
 
 void LockChecker::OnGone(const Text& id) {
-    if (const auto held = held_.find(id); held != held_.end()) {
-        NoteChanged(held->second);
-        held_.erase(held);
+    const auto held = held_.find(id);
+    if (held == held_.end()) return;
+    NoteChanged(held->second);
+    for (const LockGrant& grant : held->second.locks) {
+        const Lease lease{grant.name, id, grant.token};
+        const auto told = leases_.find(lease);
+        if (told == leases_.end() || released_.contains(lease)) continue;
+        if (world_.now() < told->second)
+            fail_("the lease of lock holder " + id.str() + " ended early");
     }
-    const auto lease = leases_.find(id);
-    if (lease == leases_.end() || released_.contains(id)) return;
-    if (world_.now() < lease->second)
-        fail_("the lease of lock holder " + id.str() + " ended early");
+    held_.erase(held);
 }
 
 void LockChecker::NoteLeftover(const SettingPut& setting) {
@@ -147,17 +150,25 @@ void LockChecker::CheckHolders(const FindRow& find) {
     }
 }
 
-void LockChecker::OnHeld(const Text& id, std::uint64_t token, Steady valid_until) {
-    leases_[id] = std::max(leases_[id], valid_until);
-    // An answer may be old: the lease may have ended since, even in the batch that gave it, but not
-    // before its time.
-    if (released_.contains(id) || world_.now() >= valid_until) return;
-    if (!held_.contains(id)) fail_("a client was told of a lock that is not stored: " + id.str());
-    if (token > token_latest_) fail_("a client was told of a token that is not stored");
+bool LockChecker::IsStored(const Lease& lease) const {
+    const auto held = held_.find(lease.id);
+    return held != held_.end() &&
+           std::ranges::any_of(held->second.locks, [&](const LockGrant& grant) {
+               return grant.name == lease.name && grant.token == lease.token;
+           });
 }
 
-void LockChecker::OnReleased(const Text& id) {
-    if (held_.contains(id)) fail_("lock holder " + id.str() + " is there after its release");
+void LockChecker::OnHeld(const Lease& lease, Steady valid_until) {
+    leases_[lease] = std::max(leases_[lease], valid_until);
+    // An answer may be old: the lease may have ended since, even in the batch that gave it, but not
+    // before its time.
+    if (released_.contains(lease) || world_.now() >= valid_until) return;
+    if (!IsStored(lease))
+        fail_("a client was told of a lock that is not stored: " + lease.id.str());
+}
+
+void LockChecker::OnReleased(const Lease& lease) {
+    if (IsStored(lease)) fail_("lock holder " + lease.id.str() + " is there after its release");
 }
 
 // Between two holders there are answers that name none: the next in line is given it by a step to

@@ -23,6 +23,16 @@ constexpr std::string_view kSharedLock = "ledger";  // Clients and tasks.
 constexpr std::string_view kTasksLock = "gpu";      // Tasks, together with the one before.
 constexpr std::string_view kHandlersLock = "tool";  // Handlers, while they run.
 
+// A holding as its client knows it. An id alone does not tell: a store that lost some has them given
+// again while a clock is behind.
+struct Lease {
+    Text name;
+    Text id;
+    std::uint64_t token = 0;
+
+    friend auto operator<=>(const Lease&, const Lease&) = default;
+};
+
 class LockChecker {
   public:
     using Complain = std::function<void(const std::string&)>;
@@ -39,10 +49,10 @@ class LockChecker {
     void OnGiven(const ExecutionId& execution, std::uint64_t token);
 
     // A client was told that it has it, now or still; by its clock until then at least.
-    void OnHeld(const Text& id, std::uint64_t token, Steady valid_until);
+    void OnHeld(const Lease& lease, Steady valid_until);
     // It asks to let it go: from now on it may be gone at any time.
-    void OnRelease(const Text& id) { released_.insert(id); }
-    void OnReleased(const Text& id);
+    void OnRelease(const Lease& lease) { released_.insert(lease); }
+    void OnReleased(const Lease& lease);
     // It was told that others hold it, and these are they.
     void OnBusy(std::string_view name, std::size_t holders);
 
@@ -59,6 +69,7 @@ class LockChecker {
     // Who has to hold what the execution declares: it, or the outermost run above it with locks.
     static const Execution& HolderFor(const Execution& row, const FindRow& find);
     bool Has(const Execution& holder, const Text& name) const;
+    bool IsStored(const Lease& lease) const;
 
     World& world_;
     const Complain fail_;
@@ -67,8 +78,8 @@ class LockChecker {
     std::set<ExecutionId> working_;  // Those with locks that are at work, or go on as runs.
     // Holdings of executions that are over, by the setting that keeps them until handlers have stopped.
     std::map<Text, std::vector<Text>> leftovers_;
-    std::map<Text, Steady> leases_;  // As clients were told.
-    std::set<Text> released_;
+    std::map<Lease, Steady> leases_;  // As clients were told.
+    std::set<Lease> released_;
     std::uint64_t token_latest_ = 0;
     // Vain answers for the clients' lock since it passed on, and when the last of them was counted.
     int vain_answers_ = 0;

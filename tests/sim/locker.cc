@@ -38,7 +38,7 @@ void SimLocker::Acquire(const HolderPtr& holder) {
                 }
                 token_seen_ = std::max(token_seen_, holder->token);
                 holder->until = cluster_.world.now() + cluster_.world.Between(10ms, 12s);
-                checker.OnHeld(holder->lock_id, holder->token, sent + holder->ttl);
+                checker.OnHeld(holder->lease(), sent + holder->ttl);
                 return Go(holder);
             }
             if (result) checker.OnBusy(holder->name, result->lock->holders.size());
@@ -67,8 +67,7 @@ void SimLocker::Renew(const HolderPtr& holder) {
     client_.Ask(RenewLock{.name = holder->name, .lock_id = holder->lock_id},
                 [this, holder, sent](const Result<Answer>& result) {
                     if (result) {
-                        cluster_.checker.locks.OnHeld(holder->lock_id, holder->token,
-                                                      sent + holder->ttl);
+                        cluster_.checker.locks.OnHeld(holder->lease(), sent + holder->ttl);
                     }
                     const bool lost = !result && result.error().code == ErrorCode::kConflict;
                     if (lost) return void(--pending_);
@@ -77,11 +76,11 @@ void SimLocker::Renew(const HolderPtr& holder) {
 }
 
 void SimLocker::Release(const HolderPtr& holder) {
-    cluster_.checker.locks.OnRelease(holder->lock_id);
+    cluster_.checker.locks.OnRelease(holder->lease());
     client_.Ask(ReleaseLock{.name = holder->name, .lock_id = holder->lock_id},
                 [this, holder](const Result<Answer>& result) {
                     if (result || result.error().code == ErrorCode::kConflict) {
-                        cluster_.checker.locks.OnReleased(holder->lock_id);
+                        cluster_.checker.locks.OnReleased(holder->lease());
                         return void(--pending_);
                     }
                     cluster_.world.After(300ms, nullptr, [this, holder] { Release(holder); });

@@ -30,6 +30,8 @@ class SimLocker {
         std::uint64_t token = 0;
         std::uint64_t token_before = 0;  // The highest that was told before it asked.
         Steady until{};                  // It holds it so long.
+
+        Lease lease() const { return {Text(name), lock_id, token}; }
     };
     using HolderPtr = std::shared_ptr<Holder>;
 

@@ -66,7 +66,7 @@ void LockChecker::Recall(const LockChecker& later) {
     // A holder that is lost says nothing of another that is given its id: ids are serials, and those
     // that the store lost come again while a clock is behind.
     leases_ = later.leases_;
-    std::erase_if(leases_, [&](const auto& lease) { return !held_.contains(lease.first); });
+    std::erase_if(leases_, [&](const auto& lease) { return !IsStored(lease.first); });
 }
 
 }  // namespace takt::internal::sim
