@@ -42,7 +42,7 @@ Engine::Engine(const EngineConfig& config, TermView term, const RandomSeed& seed
       draft_(term.partition, config.events_stored),
       lanes_(config.ageing),
       holds_(draft_, config_),
-      locks_(draft_, config_, term.epoch),
+      locks_(draft_, config_, term.epoch, random_.Below(UINT64_MAX)),
       outputs_(config.log_bytes_max),
       retention_(config_),
       chooser_(config_, random_),

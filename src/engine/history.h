@@ -146,6 +146,8 @@ class History : public ::testing::Test {
 
     // The leader dies, with what it had not committed; another takes over what the store has.
     void Restart(Duration at);
+    // The store has lost everything, and the next leader begins from that.
+    void RestartWithoutStore(Duration at);
 
     // The wall clock is set, forward or back; the steady clock does not notice.
     void JumpWall(Duration by) { wall_offset_ += by; }

@@ -130,6 +130,15 @@ void History::Restart(Duration at) {
     Begin(at);
 }
 
+void History::RestartWithoutStore(Duration at) {
+    engine();
+    Until(at);
+    store = {};
+    last_serial_ = 0;
+    gathering_ = false;
+    Begin(at);
+}
+
 // --- Inputs -------------------------------------------------------------------------------------
 
 Submit History::Once(OnceSpec spec) {

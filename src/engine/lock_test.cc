@@ -327,6 +327,26 @@ TEST_F(LockTest, TokensRiseAboveThoseOfALostTermOfTheSameEpoch) {
     EXPECT_FALSE(engine().worn_out());
 }
 
+// Redis lost a lock in a failover, and its serial comes again: its holder neither renews nor releases
+// what somebody else was given since.
+TEST_F(LockTest, TheIdOfALockThatTheStoreLostIsNotGivenAgain) {
+    At(0s, Acquire("ledger"));
+    const Text lost = LastAnswer().lock_id;
+    RestartWithoutStore(0s);
+    At(0s, Acquire("ledger"));
+    const Text next = LastAnswer().lock_id;
+    EXPECT_NE(next, lost);
+    const std::size_t digits = SerialText(Serial()).size();
+    EXPECT_EQ(next.view().substr(0, digits), lost.view().substr(0, digits)) << "the same serial";
+
+    At(0s, Renew("ledger", lost));
+    EXPECT_EQ(LastReply().error().code, ErrorCode::kConflict);
+    At(0s, Release("ledger", lost));
+    EXPECT_EQ(LastReply().error().code, ErrorCode::kConflict);
+    At(0s, Renew("ledger", next));
+    EXPECT_TRUE(LastReply());
+}
+
 // The leader of the past went on answering renewals until it noticed; its clock is not ours.
 TEST_F(LockTest, ANewLeaderCountsLeasesAnewAndLongerByATtl) {
     At(0s, Acquire("ledger", {.ttl = 10s}));

@@ -46,9 +46,9 @@ class Locks {
   public:
     static constexpr std::string_view kPrefix = "lock/";  // Of the settings that are its own.
 
-    // Draft and config outlive it.
-    Locks(Draft& draft, const EngineConfig& config, std::uint64_t epoch)
-        : draft_(draft), config_(config), epoch_(epoch) {}
+    // Draft and config outlive it. No two terms have the same `salt`.
+    Locks(Draft& draft, const EngineConfig& config, std::uint64_t epoch, std::uint64_t salt)
+        : draft_(draft), config_(config), epoch_(epoch), salt_(salt) {}
 
     // Restoring, in this order: sizes and holdings; then time begins; then each execution at work
     // adopts what its attempt holds; what nobody adopted is over.
@@ -192,6 +192,7 @@ class Locks {
     Draft& draft_;
     const EngineConfig& config_;
     const std::uint64_t epoch_;
+    const std::uint64_t salt_;
     Instant now_{};
     std::uint32_t tokens_ =
         0;  // Given in this term, or in one of its epoch that the store has lost.

@@ -20,6 +20,15 @@ namespace {
 // the inbox.
 constexpr Duration kTickLate{1'000};
 
+// A serial comes again if the store has lost it and a clock is behind: by the last digits whoever
+// holds what was lost is not taken for whoever has been given a lock since.
+constexpr std::size_t kSaltDigits = 3;
+
+Text IdOf(Serial serial, std::uint64_t salt) {
+    const std::string text = SerialText(TAKT_MUTANT("engine.reuse_lock_ids") ? 0 : salt);
+    return Text(SerialText(serial) + text.substr(text.size() - kSaltDigits));
+}
+
 }  // namespace
 
 // --- Restoring ----------------------------------------------------------------------------------
@@ -118,7 +127,7 @@ LockHeld& Locks::Grant(LockRequest& request) {
     held.order = request.declared() ? draft_.NextSerial() : request.serial;
     held.live = request.live;
     held.ask = request.ask;
-    held.row = {.id = Text(SerialText(held.order)),
+    held.row = {.id = IdOf(held.order, salt_),
                 .locks = {},
                 .owner = request.owner,
                 .request_id = held.ask != 0 ? Text(std::to_string(held.ask)) : request.request_id,

@@ -192,6 +192,8 @@ MUTANTS = [
     engine("delay_never_ends", "a fixed delay fires once and never again", "will never be fired again"),
     # --- Locks and workflows ----------------------------------------------------------------------
     engine("reuse_lock_tokens", "a new leader begins to count tokens of locks anew", "did not rise"),
+    engine("reuse_lock_ids", "a lock that the store lost has its id given to somebody else",
+           "TheIdOfALockThatTheStoreLostIsNotGivenAgain", test=("engine_test", "LockTest.*")),
     engine("keep_released_locks", "the row of a lock survives its release", "after its release",
            "two holders", "that is over holds"),
     engine("skip_lock_waiters", "the first in the line of a lock is passed over",
