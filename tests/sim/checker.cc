@@ -83,7 +83,8 @@ void Checker::CheckPartition(const Batch& batch) {
     }
 }
 
-void Checker::OnCommit(const Batch& batch, Instant latest, const EngineConfig& config) {
+void Checker::OnCommit(const Batch& batch, Instant latest, Steady sent,
+                       const EngineConfig& config) {
     ++commits_;
     CheckPartition(batch);
     if (batch.term.epoch < epoch_) {
@@ -100,7 +101,7 @@ void Checker::OnCommit(const Batch& batch, Instant latest, const EngineConfig& c
         }
     }
     CheckCapacity();
-    policies.OnCommit(batch, moves_, latest.wall, config);
+    policies.OnCommit(batch, moves_, latest.wall, sent, config);
     fires.OnCommit(batch);
     limits.OnCommit(batch, moves_, latest.wall, config);
     handlers.OnCommit(batch, moves_, config);

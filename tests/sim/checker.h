@@ -64,7 +64,7 @@ class Checker {
     std::function<void(const Batch&, const std::vector<RowMove>&, const EngineConfig&)> on_commit;
 
     // --- What is observed -----------------------------------------------------------------------
-    void OnCommit(const Batch& batch, Instant latest, const EngineConfig& config);
+    void OnCommit(const Batch& batch, Instant latest, Steady sent, const EngineConfig& config);
     void OnRefused(const Batch& batch, const Error& error);
     // A scheduler sends it, having decided so at `at` by its own clock.
     void OnAssign(const Execution& execution, const Decided& decided, const EngineConfig& config);

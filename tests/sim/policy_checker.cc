@@ -44,7 +44,7 @@ const PastAttempt* LastPast(const Execution& row) {
 }  // namespace
 
 void PolicyChecker::OnCommit(const Batch& batch, const std::vector<RowMove>& moves,
-                             Time wall_latest, const EngineConfig& config) {
+                             Time wall_latest, Steady sent, const EngineConfig& config) {
     clock_latest_ = std::max(clock_latest_, wall_latest);
     for (const Change& change : batch.changes) {
         const auto* purge = std::get_if<Purge>(&change);
@@ -60,7 +60,7 @@ void PolicyChecker::OnCommit(const Batch& batch, const std::vector<RowMove>& mov
             CheckSkipped(row, moves);
         }
         CheckLoss(move, config);
-        CheckTimeout(move, batch, config);
+        CheckTimeout(move, batch, sent, config);
     }
     CheckDrains(batch, moves);
     Follow(moves);
@@ -236,7 +236,7 @@ void PolicyChecker::CheckLoss(const RowMove& move, const EngineConfig& config) {
     }
 }
 
-void PolicyChecker::CheckTimeout(const RowMove& move, const Batch& batch,
+void PolicyChecker::CheckTimeout(const RowMove& move, const Batch& batch, Steady decided,
                                  const EngineConfig& config) {
     const Execution& row = move.after;
     if (!move.before.task || !IsWorking(move.before.status) || row.task->workflow()) return;
@@ -248,7 +248,7 @@ void PolicyChecker::CheckTimeout(const RowMove& move, const Batch& batch,
     const auto sent = sent_.find({row.id.text().str(), row.attempt});
     if (!(final || retried) || sent == sent_.end()) return;
     const Duration timeout = row.task->timeout > Duration(0) ? row.task->timeout : config.timeout;
-    const Micros took = std::chrono::duration_cast<Micros>(world_.now() - sent->second.at);
+    const Micros took = std::chrono::duration_cast<Micros>(decided - sent->second.at);
     if (took < timeout) fail_(NameRun(row) + " was given up before its timeout");
     const bool same_term = row.epoch == batch.term.epoch;
     if (same_term && took > Micros(timeout + config.timeout_grace) + kTimeoutLate) {

@@ -28,9 +28,9 @@ class PolicyChecker {
 
     bool nothing_fails = false;
 
-    // Before `fires` has seen the batch.
+    // Before `fires` has seen the batch, which may be applied long after it was sent.
     void OnCommit(const Batch& batch, const std::vector<RowMove>& moves, Time wall_latest,
-                  const EngineConfig& config);
+                  Steady sent, const EngineConfig& config);
     // An attempt is sent, which a leader decided on at `decided` by its clock.
     void OnAssign(const Assign& assign, Time decided, const EngineConfig& config);
     // A scheduler lets go of its effects; `reaches` tells whether a session is still there.
@@ -70,7 +70,8 @@ class PolicyChecker {
     void CheckBacklogs(const std::vector<RowMove>& moves);
     void CheckRetry(const Execution& row, Time decided, const EngineConfig& config) const;
     void CheckLoss(const RowMove& move, const EngineConfig& config);
-    void CheckTimeout(const RowMove& move, const Batch& batch, const EngineConfig& config);
+    void CheckTimeout(const RowMove& move, const Batch& batch, Steady decided,
+                      const EngineConfig& config);
     void CheckDrains(const Batch& batch, const std::vector<RowMove>& moves);
     void Follow(const std::vector<RowMove>& moves);
     // Whether the batch changes the task's times or its pause, or makes up for what was passed over.

@@ -17,7 +17,7 @@ std::uint64_t SimDatabase::Applied(std::uint64_t nonce) const {
     return found == applied_.end() ? 0 : found->second;
 }
 
-Result<void> SimDatabase::Commit(const Batch& batch, Instant latest) {
+Result<void> SimDatabase::Commit(const Batch& batch, Instant latest, Steady sent) {
     const Watched& by = watched.at(batch.term.partition);
     const bool repeated = batch.sequence <= Applied(batch.term.nonce);
     if (IsImpossible(batch)) return Fail(ErrorCode::kInvalid, "it contradicts what is stored");
@@ -30,7 +30,7 @@ Result<void> SimDatabase::Commit(const Batch& batch, Instant latest) {
         applied_[batch.term.nonce] = batch.sequence;
         world.Note("store", "applies", "epoch " + std::to_string(batch.term.epoch) + " sequence",
                    batch.sequence);
-        by.checker->OnCommit(batch, latest, *by.config);
+        by.checker->OnCommit(batch, latest, sent, *by.config);
     }
     return result;
 }
@@ -175,8 +175,9 @@ void SimStore::Commit(BatchPtr batch, Done<void> done) {
     if (database_.told_so_.contains(batch->term.nonce)) {
         checker.Fail("a term goes on after a batch of its was refused as impossible");
     }
-    const auto work = [&database = database_, batch, latest = runtime_.latest()]() -> Result<void> {
-        Result<void> result = database.Commit(*batch, latest);
+    const auto work = [&database = database_, batch, latest = runtime_.latest(),
+                       sent = database_.world.now()]() -> Result<void> {
+        Result<void> result = database.Commit(*batch, latest, sent);
         // As the store of Redis does: it has said before that it has more.
         const bool gap = !result && result.error().code == ErrorCode::kUnavailable;
         if (gap && database.HasLost(batch->term.nonce)) {
@@ -186,8 +187,8 @@ void SimStore::Commit(BatchPtr batch, Done<void> done) {
     };
     if (database_.world.Chance(database_.request_again)) {
         database_.world.After(database_.world.Between(1ms, 20s), nullptr,
-                              [work, &database = database_, sent = database_.failovers_] {
-                                  if (database.failovers_ == sent) static_cast<void>(work());
+                              [work, &database = database_, failovers = database_.failovers_] {
+                                  if (database.failovers_ == failovers) static_cast<void>(work());
                               });
     }
     Send<void>(work,

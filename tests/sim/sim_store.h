@@ -22,7 +22,7 @@ struct SimDatabase {
     explicit SimDatabase(World& world)
         : world(world), rows({.clock = [&world] { return world.now(); }, .load_page_rows = 7}) {}
 
-    Result<void> Commit(const Batch& batch, Instant latest);
+    Result<void> Commit(const Batch& batch, Instant latest, Steady sent);
 
     // A replica that has received everything so far, with what the checkers know by then. It is
     // promoted later: whatever was written since is gone, and what is under way is lost.
