@@ -103,8 +103,8 @@ void Engine::Begin(Serial last_serial, Instant now, Effects& effects) {
                   std::max(TimeOf(last_serial) - now.wall, Duration(0)));
     locks_.Begin(now);
     AdoptLeftLocks();
-    // No worker is connected yet. Those at work first, then those that have begun: what is still to start
-    // must find their places taken.
+    // No worker is connected yet. Executions at work first, then those that have begun: what is still
+    // to start must find their places taken.
     const auto working = [](const Live* live) { return IsWorking(live->row.status); };
     for (Live* live : restored_) {
         if (!live->finished && working(live)) PlaceBegun(*live);

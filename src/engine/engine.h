@@ -422,7 +422,6 @@ class Engine {
     std::map<Text, Text, std::less<>> stored_runs_;  // Until their executions are restored.
     std::vector<Live*> restored_;                    // Between RestoreExecution and Begin.
     std::vector<Execution> unreadable_;  // Live rows that can only be moved to the history.
-
     boost::unordered_flat_map<Text, std::vector<Question>, TextHash, TextEqual> questions_;
 
     std::map<Text, std::unique_ptr<Recurring>, std::less<>> tasks_;
