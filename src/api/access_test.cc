@@ -278,6 +278,20 @@ TEST(Access, PagesOfOtherSitesAreRefused) {
     EXPECT_TRUE(rebound.ReadAnswer().starts_with("HTTP/1.1 403"));
 }
 
+// A client packs all that it sends: nothing is unpacked here, which is no fault of the JSON in it.
+TEST(Access, APackedBodyIsRefusedAsSuch) {
+    TestScheduler scheduler;
+    for (const std::string path : {"/api/v1/tasks", "/api/v1/tasks/bulk"}) {
+        const Answered packed = scheduler.Post(path, "\x1f\x8b", {{"Content-Encoding", "gzip"}});
+        EXPECT_EQ(packed.status, 415) << packed.body;
+        EXPECT_TRUE(packed.Text("detail").contains("Content-Encoding")) << packed.body;
+    }
+    EXPECT_EQ(
+        scheduler.Post("/api/v1/tasks", R"({"name": "n"})", {{"Content-Encoding", "identity"}})
+            .status,
+        201);
+}
+
 TEST(Access, TokenIsKeptAsItsHashAndReadBack) {
     Random random(SeedOf(1));
     const Time now = *ParseTime("2026-11-15T02:00:00Z");

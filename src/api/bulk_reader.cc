@@ -153,6 +153,9 @@ void BulkReader::Step(char c) {
                 return;
             }
             if (text_ != kNames[0]) return Stop(UnknownField(text_, kNames).error());
+            if (listed_) {
+                return Stop({ErrorCode::kInvalid, "tasks is there twice: give it once", "tasks"});
+            }
             text_.clear();
             state_ = State::kColon;
             return;
@@ -168,7 +171,11 @@ void BulkReader::Step(char c) {
             state_ = State::kItem;
             return StepItem(c);
         case State::kAfter:
-            if (c == ',') return Stop(UnknownField("", kNames).error());
+            if (c == ',') {
+                listed_ = true;
+                state_ = State::kKey;
+                return;
+            }
             return expect('}', State::kDone);
         default:
             return Stop({ErrorCode::kInvalid, "there is more behind the list of tasks", "tasks"});

@@ -75,6 +75,7 @@ class BulkReader {
     std::size_t bytes_ = 0;
     State state_ = State::kStart;
     bool wrapped_ = false;  // In {"tasks": …}.
+    bool listed_ = false;   // The list of tasks is over, and another member begins.
     std::size_t depth_ = 0;
     bool in_string_ = false;
     bool escaped_ = false;

@@ -72,6 +72,21 @@ TEST(Bulk, BrokenBodyCreatesNothing) {
     EXPECT_EQ(scheduler.Post("/api/v1/tasks/bulk").status, 400);
 }
 
+// A member that is not known, before the list or behind it, is told by its name.
+TEST(Bulk, AnUnknownMemberIsNamed) {
+    TestScheduler scheduler;
+    for (const char* body : {R"({"x": 1, "tasks": [{"name": "n"}]})",
+                             R"({"tasks": [{"name": "n"}], "x": 1})", R"({"tasks": [], "x": 1})"}) {
+        const Answered answer = scheduler.Post("/api/v1/tasks/bulk", body);
+        EXPECT_EQ(answer.status, 400) << body;
+        EXPECT_EQ(answer.Text("field"), "x") << answer.body;
+    }
+    const Answered twice =
+        scheduler.Post("/api/v1/tasks/bulk", R"({"tasks": [{"name": "n"}], "tasks": []})");
+    EXPECT_EQ(twice.status, 400);
+    EXPECT_EQ(twice.Text("field"), "tasks");
+}
+
 // More than a megabyte belongs into bulk, more than its limit nowhere.
 TEST(Bulk, TenMegabytesAreRefusedWhereOneTaskBelongs) {
     TestScheduler scheduler;

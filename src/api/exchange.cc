@@ -82,6 +82,15 @@ std::optional<Problem> CheckQuery(const Route& route, const HttpRequest& request
     return std::nullopt;
 }
 
+// Nothing is unpacked here: a small body could become a huge one.
+std::optional<Problem> CheckEncoding(const HttpRequest& request) {
+    const auto header = request.headers.Find("Content-Encoding");
+    if (!header || header->empty() || EqualsIgnoringCase(*header, "identity")) return std::nullopt;
+    return Problem{415, "unsupported_media_type",
+                   "send the body as it is, without Content-Encoding: '" +
+                       std::string(CutUtf8(*header, 40)) + "' is not unpacked"};
+}
+
 // Browsers send forms to anybody without asking; JSON they do not.
 std::optional<Problem> CheckType(const Route& route, const HttpRequest& request) {
     const auto header = request.headers.Find("Content-Type");
@@ -114,6 +123,7 @@ std::optional<Problem> CheckBody(const Route& route, const HttpRequest& request)
         if (IsEmptyObject(request.body)) return std::nullopt;
         return Problem{400, "invalid", "this address takes no body"};
     }
+    if (auto problem = CheckEncoding(request)) return problem;
     return CheckType(route, request);
 }
 
@@ -321,7 +331,7 @@ void ApiExchange::JudgeHead(const HttpRequest& request, const std::shared_ptr<Bu
     verdict.stranger = false;
     learnt_.who = std::move(std::get<Principal>(decision));
     learnt_.judged_at = now.steady;
-    if (!route->takes_lines || CheckType(*route, request)) return;
+    if (!route->takes_lines || CheckEncoding(request) || CheckType(*route, request)) return;
     // Others than the leader pass lines on as they are.
     const auto realm = FindRealm(*gate_, learnt_.match, *learnt_.who);
     if (realm && realm->node.leads()) {

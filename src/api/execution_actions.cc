@@ -230,10 +230,22 @@ Result<void> CheckStatuses(const std::vector<Status>& asked, const std::vector<S
     return {};
 }
 
+// A script whose variables are all empty does not mean everything that there is.
+Result<void> CheckNarrow(const ExecutionQuery& filter) {
+    const bool narrow = !filter.statuses.empty() || filter.task || filter.worker || filter.type ||
+                        filter.queue || filter.created_from != Time{} ||
+                        filter.created_to != Time{} || !filter.words.empty();
+    if (narrow) return {};
+    return Fail(ErrorCode::kInvalid,
+                "give filters, such as task_id or queue: without any this would be for all; who "
+                "means all of them names their status");
+}
+
 template <typename MakeInput>
 Flow<> ChangeByFilter(Call call, SweepRule<MakeInput> rule) {
     auto filter = ReadBody(call, FilterFields());
     if (!filter) co_return call.RefuseRequest(filter.error());
+    if (auto narrow = CheckNarrow(*filter); !narrow) co_return call.RefuseRequest(narrow.error());
     if (auto fits = CheckStatuses(filter->statuses, rule.possible); !fits) {
         co_return call.RefuseRequest(fits.error());
     }
@@ -313,13 +325,13 @@ void AddExecutionActionRoutes(std::vector<Route>& routes) {
     add({.method = HttpMethod::kPost,
          .path = "/api/v1/executions/retry",
          .handler = RetryMany,
-         .summary = "Run failed executions again, up to 1000 that a filter matches",
+         .summary = "Run failed executions again, up to 1000 that at least one filter matches",
          .takes = "ExecutionFilter",
          .gives = "SweepAnswer"});
     add({.method = HttpMethod::kPost,
          .path = "/api/v1/executions/cancel",
          .handler = CancelMany,
-         .summary = "End unfinished executions, up to 1000 that a filter matches",
+         .summary = "End unfinished executions, up to 1000 that at least one filter matches",
          .takes = "ExecutionFilter",
          .gives = "SweepAnswer"});
 }

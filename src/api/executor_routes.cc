@@ -144,8 +144,10 @@ Flow<> Register(PushLink& link, Call call) {
                                                    .task_limits = services.config.task_limits,
                                                    .texts = services.texts});
     if (!registration) co_return call.RefuseRequest(registration.error());
-    if (const Worker& worker = registration->worker; !MayBe(call, worker.id, worker.group)) {
-        co_return call.Refuse(NotYours(worker.id));
+    const Worker& worker = registration->worker;
+    if (const auto no =
+            WhyNotYours(call, worker.id, worker.group, {.id = "instance_id", .service = "name"})) {
+        co_return call.Refuse(*no);
     }
     const auto conflict = co_await Looked<std::optional<Error>>(
         call, [&](const Engine& engine) { return ConflictOf(engine, *registration); });
@@ -179,7 +181,7 @@ Flow<> Beat(PushLink& link, Call call) {
             return view ? view->row.group : Text();
         });
         if (!service) co_return call.RefuseAnswer(service.error());
-        if (!MayBe(call, *id, *service)) co_return call.Refuse(NotYours(*id));
+        if (const auto no = WhyNotYours(call, *id, *service, {})) co_return call.Refuse(*no);
     }
     const auto beaten = co_await Answered<Result<void>>(
         call, [&](auto done) { link.Beat(*id, *load, std::move(done)); });

@@ -60,8 +60,10 @@ std::string Map() {
     return R"({"type":"object","additionalProperties":{"type":"string"}})";
 }
 
-std::string ListOf(std::string_view item, std::optional<std::size_t> count_max) {
+std::string ListOf(std::string_view item, std::optional<std::size_t> count_max,
+                   std::size_t count_min) {
     std::string text = R"({"type":"array",)";
+    if (count_min > 0) text += "\"minItems\":" + std::to_string(count_min) + ",";
     if (count_max) text += "\"maxItems\":" + std::to_string(*count_max) + ",";
     return text + "\"items\":" + std::string(item) + "}";
 }

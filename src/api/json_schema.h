@@ -25,7 +25,8 @@ std::string Integer(std::optional<std::int64_t> min = {}, std::optional<std::int
 std::string OneOf(const std::vector<std::string_view>& names);
 std::string Map();  // Of names and texts.
 // Of what the schema `item` says; as long as it likes unless a bound is given.
-std::string ListOf(std::string_view item, std::optional<std::size_t> count_max = {});
+std::string ListOf(std::string_view item, std::optional<std::size_t> count_max = {},
+                   std::size_t count_min = 0);
 std::string Reference(std::string_view name);         // One of the document's schemas.
 std::string PageOf(std::string_view name);            // {"items": […], "next_cursor": …}
 std::string OrNull(std::string_view schema);          // Or null.

@@ -15,7 +15,8 @@ TEST(Sweep, FailedOnesAreRetriedByFilter) {
         ASSERT_EQ(ended.status, 200) << ended.body;
         EXPECT_EQ(ended.Text("status"), "failed");
     }
-    const Answered retried = scheduler.Post("/api/v1/executions/retry", R"({"limit": 2})");
+    const Answered retried =
+        scheduler.Post("/api/v1/executions/retry", R"({"status": "failed", "limit": 2})");
     ASSERT_EQ(retried.status, 200) << retried.body;
     EXPECT_EQ(retried.json.at("changed").as_int64(), 2);
     EXPECT_TRUE(retried.json.at("more").as_bool());
@@ -38,6 +39,20 @@ TEST(Sweep, AFilterThatMatchesOnlyWhatCannotBeChangedIsRefused) {
     EXPECT_EQ(scheduler.Post("/api/v1/executions/retry", R"({"status": "cancelled"})").status, 200);
 }
 
+// A script whose variables were all empty would have ended everything that there is.
+TEST(Sweep, AFilterThatSaysNothingIsRefusedAndChangesNothing) {
+    TestScheduler scheduler;
+    scheduler.Post("/api/v1/tasks", R"({"id": "precious", "name": "n", "delay": "1h"})");
+    for (const std::string action : {"cancel", "retry"}) {
+        for (const char* body : {"{}", R"({"limit": 2})", R"({"cursor": "s0000000000000001"})"}) {
+            const Answered refused = scheduler.Post("/api/v1/executions/" + action, body);
+            EXPECT_EQ(refused.status, 400) << action << body;
+            EXPECT_TRUE(refused.Text("detail").starts_with("give filters")) << refused.body;
+        }
+    }
+    EXPECT_EQ(scheduler.Get("/api/v1/executions/precious").Text("status"), "pending");
+}
+
 // They fail again at once. Who goes through all of them must still come to the end, and run none of
 // them twice.
 TEST(Sweep, RetryingByFilterGoesOnWithOlderOnes) {
@@ -53,8 +68,8 @@ TEST(Sweep, RetryingByFilterGoesOnWithOlderOnes) {
     std::vector<std::string> retried;
     std::string cursor;
     for (int call = 0; call < 10; ++call) {
-        const Answered answer =
-            scheduler.Post("/api/v1/executions/retry", R"({"limit": 1)" + cursor + "}");
+        const Answered answer = scheduler.Post("/api/v1/executions/retry",
+                                               R"({"status": "failed", "limit": 1)" + cursor + "}");
         ASSERT_EQ(answer.status, 200) << answer.body;
         for (const auto& item : answer.json.at("items").as_array()) {
             retried.emplace_back(item.at("id").as_string());

@@ -24,12 +24,46 @@ constexpr std::size_t kTokenNameBytesMax = 100;
 constexpr std::size_t kBoundBytesMax = 200;  // Of a type, the longest of what a token is bound to.
 constexpr std::size_t kBoundsMax = 100;
 
-template <std::vector<std::string> TokenBounds::* list>
-ResourceField<TokenRequest, AccessToken> BoundField(std::string_view name, std::string_view about) {
+using BoundList = std::vector<std::string> TokenBounds::*;
+
+// Ids and queues are spelled as ids; of services and types nothing more is known than their length.
+Result<void> CheckBound(const std::vector<std::string>& list, std::string_view name, bool ids) {
+    // A caller that worked out a list and found nothing does not mean all.
+    if (list.empty()) {
+        return BadField(name,
+                        "is an empty list, which binds nothing; name what it is bound to, or "
+                        "leave it out");
+    }
+    for (const std::string& one : list) {
+        if (!ids || IsValidId(one)) continue;
+        return BadField(name, "has '" + one +
+                                  "', which nothing can be called: 1 to 64 characters of A-Z a-z "
+                                  "0-9 . _ ~ - that start with a letter or digit");
+    }
+    return {};
+}
+
+template <BoundList list>
+Taken<TokenRequest> TakenBound(bool ids) {
+    auto taken = TakenBy<TokenRequest>::Texts(
+        [](TokenRequest& r) -> auto& { return r.bounds.*list; }, kBoundBytesMax, kBoundsMax);
+    taken.schema =
+        schema::ListOf(ids ? schema::Id() : schema::TextTo(kBoundBytesMax), kBoundsMax, 1);
+    taken.words = "1 to " + std::to_string(kBoundsMax) + (ids ? " ids" : " texts");
+    taken.read = [ids, read = std::move(taken.read)](TokenRequest& request, const JsonView& value,
+                                                     std::string_view name) {
+        auto done = read(request, value, name);
+        return done ? CheckBound(request.bounds.*list, name, ids) : done;
+    };
+    return taken;
+}
+
+template <BoundList list>
+ResourceField<TokenRequest, AccessToken> BoundField(std::string_view name, std::string_view about,
+                                                    bool ids) {
     return {name,
             about,
-            TakenBy<TokenRequest>::Texts([](TokenRequest& r) -> auto& { return r.bounds.*list; },
-                                         kBoundBytesMax, kBoundsMax),
+            TakenBound<list>(ids),
             {schema::ListOf(schema::Text()), [](JsonWriter& json, const AccessToken& t) {
                  json.BeginArray();
                  for (const std::string& one : t.bounds.*list) json.Value(std::string_view(one));
@@ -64,11 +98,12 @@ const ResourceTable<TokenRequest, AccessToken>& TokenTable() {
          {schema::Text(),
           [](JsonWriter& json, const Token& t) { json.Value(std::string_view(t.space)); }}},
         BoundField<&TokenBounds::worker_ids>(
-            "worker_ids", "A worker's or executor's: the ids that may attach with it."),
-        BoundField<&TokenBounds::queues>("queues", "A worker's: the queues that it may serve."),
-        BoundField<&TokenBounds::types>("types", "A worker's: the types that it may serve."),
-        BoundField<&TokenBounds::services>("services",
-                                           "An executor's: the names that it may register under."),
+            "worker_ids", "A worker's or executor's: the ids that may attach with it.", true),
+        BoundField<&TokenBounds::queues>("queues", "A worker's: the queues that it may serve.",
+                                         true),
+        BoundField<&TokenBounds::types>("types", "A worker's: the types that it may serve.", false),
+        BoundField<&TokenBounds::services>(
+            "services", "An executor's: the names that it may register under.", false),
         {"expires_in", "How long it is good for; for ever unless given.",
          Take::Duration(&TokenRequest::expires_in, Duration(1'000))},
         {"created_at",
@@ -157,14 +192,28 @@ std::vector<std::string> SpacesManagedBy(const Principal& who) {
     return spaces;
 }
 
-// Only workers and executors have ids, queues, types and services.
+std::unexpected<Error> NotOfItsRole(std::string_view field, AccessRole whose, AccessRole role) {
+    return BadField(field, fmt::format("binds a token of the role {}, and this one has the role {}",
+                                       Name(whose), Name(role)));
+}
+
+// Only workers and executors have ids; only workers have queues and types, only executors services.
+// A bound that binds nothing would be believed to.
 Result<TokenRequest> Checked(TokenRequest request) {
-    const bool bound = request.role == AccessRole::kWorker || request.role == AccessRole::kExecutor;
-    if (!request.bounds.none() && !bound) {
+    const TokenBounds& bounds = request.bounds;
+    const bool worker = request.role == AccessRole::kWorker;
+    const bool executor = request.role == AccessRole::kExecutor;
+    if (!bounds.none() && !worker && !executor) {
         return BadField("role",
                         "must be worker or executor to be bound to ids, queues, types or "
                         "services");
     }
+    const auto refused = [&](std::string_view field, AccessRole whose) {
+        return NotOfItsRole(field, whose, request.role);
+    };
+    if (!worker && !bounds.queues.empty()) return refused("queues", AccessRole::kWorker);
+    if (!worker && !bounds.types.empty()) return refused("types", AccessRole::kWorker);
+    if (!executor && !bounds.services.empty()) return refused("services", AccessRole::kExecutor);
     return request;
 }
 
