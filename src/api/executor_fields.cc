@@ -156,8 +156,8 @@ void AddExecutorAbility(ExecutorFields& to) {
     using Take = TakenBy<ExecutorDraft>;
     to.push_back({"tasks",
                   "The tasks that it brings. One without a schedule only says which type it can "
-                  "run; without any it runs every type. The answer to a registration has their "
-                  "ids.",
+                  "run; without any it runs every type. A name stands there once. The answer to a "
+                  "registration has their ids.",
                   TakenTasks(),
                   {schema::ListOf(schema::Object()
                                       .Add("task_id", schema::Text())

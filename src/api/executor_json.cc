@@ -1,6 +1,7 @@
 #include "api/executor_json.h"
 
 #include <algorithm>
+#include <set>
 #include <string>
 
 #include "api/access.h"
@@ -32,10 +33,10 @@ void AddLinkLabel(Pairs& labels) {
     labels.emplace(at, Text(kLinkLabel), Text(Name(LinkKind::kPush)));
 }
 
-// Reads one entry of `tasks`: a task as POST /tasks takes it, with `task_name` for its name.
-class TaskEntry {
+// Reads the entries of `tasks`, each a task as POST /tasks takes it, with `task_name` for its name.
+class TaskReader {
   public:
-    TaskEntry(Registration& registration, const RegistrationRules& rules)
+    TaskReader(Registration& registration, const RegistrationRules& rules)
         : registration_(registration), rules_(rules) {}
 
     Result<void> Read(const JsonView& value) {
@@ -59,6 +60,10 @@ class TaskEntry {
             return BadField(shared,
                             "is shared with other tasks; an operator sets it, with PATCH "
                             "/api/v1/tasks/{id}");
+        }
+        if (!names_.insert(task.name.str()).second) {
+            return Fail(ErrorCode::kInvalid, "the name '" + task.name.str() + "' is there twice",
+                        "task_name");
         }
         registration_.worker.types.push_back(task.type);
         if (!task.recurring()) {
@@ -124,6 +129,7 @@ class TaskEntry {
 
     Registration& registration_;
     const RegistrationRules& rules_;
+    std::set<std::string> names_;
 };
 
 Result<void> ReadTasks(const JsonView& value, Registration& registration,
@@ -131,23 +137,16 @@ Result<void> ReadTasks(const JsonView& value, Registration& registration,
     if (value.kind() != JsonView::Kind::kArray) return BadField("tasks", "must be a list");
     std::size_t count = 0;
     JsonView::Elements elements(value);
+    TaskReader reader(registration, rules);
     while (elements.Next()) {
         if (count == kExecutorTasksMax) return BadField("tasks", "are too many; 1000 at most");
         const std::string entry = "tasks[" + std::to_string(count++) + "]";
-        auto read = TaskEntry(registration, rules).Read(elements.value());
+        auto read = reader.Read(elements.value());
         if (!read) return Inside(entry, std::move(read.error()));
     }
     auto& types = registration.worker.types;
     std::ranges::sort(types);
     types.erase(std::unique(types.begin(), types.end()), types.end());
-    auto& tasks = registration.tasks;
-    for (std::size_t i = 0; i < tasks.size(); ++i) {
-        for (std::size_t j = 0; j < i; ++j) {
-            if (tasks[i].task->id == tasks[j].task->id) {
-                return BadField("tasks", "name '" + tasks[i].task->name.str() + "' twice");
-            }
-        }
-    }
     return {};
 }
 

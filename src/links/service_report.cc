@@ -149,6 +149,10 @@ Result<std::optional<ServiceReport>> ReadReport(const ServiceBody& body) {
     const json::value* error = object.if_contains("error");
     auto outcome = ReadError(error ? *error : json::value());
     if (!outcome) return std::unexpected(outcome.error());
+    // An empty error is what programs send that always have the field.
+    if (report.success && ((*outcome)->code != 0 || !(*outcome)->message.empty())) {
+        return Bad("error", "is given, and status says success: send one of them");
+    }
     if (report.success) (*outcome)->reason = Reason::kNone;
     if (const json::value* retryable = object.if_contains("retryable")) {
         if (!retryable->is_bool()) return Bad("retryable", "must be true or false");
@@ -270,12 +274,6 @@ Result<CallbackBody> ReadCallback(std::string_view body) {
     auto report = ReadReport(*said);
     if (!report) return std::unexpected(report.error());
     if (!*report) return Bad("status", "must be success, completed or failed");
-    const json::value* error = object.if_contains("error");
-    const bool success =
-        ParseServiceStatus(object.at("status").get_string()) == ServiceStatus::kSuccess;
-    if (success && error && !error->is_null()) {
-        return Bad("error", "is given, and status says success: send one of them");
-    }
     callback.report = std::move(**report);
     return callback;
 }

@@ -19,7 +19,9 @@ TEST(ServiceReport, CallbacksThatCannotBeUnderstoodAreRefusedByField) {
     EXPECT_EQ(ReadCallback(R"({"status":"success","error":"disk full"})").error().field, "error");
     EXPECT_EQ(ReadCallback(R"({"status":"completed","error":{"message":"x"}})").error().detail,
               "error is given, and status says success: send one of them");
-    EXPECT_TRUE(ReadCallback(R"({"status":"success","error":null})"));
+    for (const char* nothing : {"null", "\"\"", "{}", R"({"code":0,"message":""})"}) {
+        EXPECT_TRUE(ReadCallback(R"({"status":"success","error":)" + std::string(nothing) + "}"));
+    }
     EXPECT_EQ(ReadCallback(R"({"status":"success","token":5})").error().field, "token");
     EXPECT_EQ(ReadCallback(R"({"status":"success","callback_token":"t"})")->token, "t");
     EXPECT_EQ(ReadNews(R"({"lines":"x","callback_token":"t"})")->token, "t");
@@ -32,6 +34,23 @@ TEST(ServiceReport, CallbacksThatCannotBeUnderstoodAreRefusedByField) {
     const auto long_error =
         ReadCallback(R"({"status":"failed","error":")" + std::string(100'000, 'x') + "\"}");
     EXPECT_EQ(long_error->report.outcome->message.size(), kErrorBytesMax);
+}
+
+// The same in the answer to the call: what a callback is refused for is no success here.
+TEST(ServiceReport, AnAnswerThatSaysSuccessAndAnErrorIsNoSuccess) {
+    const auto ended = [](const std::string& error) {
+        return ReadPushAnswer(HttpAnswer{.status = 200,
+                                         .body = R"({"status":"success","error":)" + error + "}"})
+            .ended;
+    };
+    for (const char* error : {R"("disk full")", R"({"code":7})", R"({"message":"m"})"}) {
+        const auto report = ended(error);
+        ASSERT_TRUE(report);
+        EXPECT_FALSE(report->success) << error;
+        EXPECT_FALSE(report->retryable) << "it may have been done";
+        EXPECT_THAT(report->outcome->message.str(), testing::HasSubstr("status says success"));
+    }
+    EXPECT_TRUE(ended("\"\"")->success);
 }
 
 // Most services name their failures: whoever looks must see the name, and a retry must not hang on it.

@@ -317,10 +317,12 @@ void StreamSession::Move() {
     if (ended_.exchange(true)) return;
     Count(sessions_->counters().moved);
     worker::v1::SchedulerFrame frame;
-    frame.mutable_moved()->set_address(sessions_->LeaderAddress());
+    const std::string leader = sessions_->LeaderAddress();
+    frame.mutable_moved()->set_address(leader);
     Send(frame);
     Detach();
-    socket_->Close(WebSocketCode::kGoingAway, "another scheduler leads");
+    socket_->Close(WebSocketCode::kGoingAway,
+                   leader.empty() ? "nobody leads" : "another scheduler leads");
 }
 
 void StreamSession::End(const CloseSession& close) {

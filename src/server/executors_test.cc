@@ -100,7 +100,9 @@ TEST_F(ExecutorsTest, ABadRegistrationIsRefusedByFieldAndLeavesNothing) {
         {Registration(R"(,"tasks":[{"task_name":"a","id":"x","cron":"@daily"}])"), "tasks[0].id"},
         {Registration(
              R"(,"tasks":[{"task_name":"a","cron":"@daily"},{"task_name":"a","cron":"@daily"}])"),
-         "tasks"},
+         "tasks[1].task_name"},
+        {Registration(R"(,"tasks":[{"task_name":"a"},{"task_name":"b"},{"task_name":"a"}])"),
+         "tasks[2].task_name"},
         {Registration(R"(,"health_check_url":"http://127.0.0.1:10/health")"), "health_check_url"},
         {Registration(R"(,"health_check_url":"http://10.0.0.1/health")"), "health_check_url"},
         {R"({"name":"reports","instance_id":"../r","base_url":"http://127.0.0.1:9"})",
@@ -336,6 +338,21 @@ TEST_F(ExecutorsTest, EachRouteNeedsTheRoleThatTheTableNames) {
     EXPECT_EQ(status(HttpMethod::kPost, one + "/heartbeat", "executor", ""), 200);
     EXPECT_EQ(status(HttpMethod::kDelete, one, "executor", ""), 403);
     EXPECT_EQ(status(HttpMethod::kDelete, one, "operator", ""), 204);
+}
+
+// A service has the token of another one: the name is what is wrong, not the instance.
+TEST_F(ExecutorsTest, ATokenOfAnotherServiceIsToldTheService) {
+    const auto bearer = [&](const std::string& fields, const HttpHeaderList& by) {
+        const HttpAnswer made =
+            Send(HttpMethod::kPost, "/api/v1/tokens", R"({"name":"t","role":)" + fields + "}", by);
+        return HttpHeaderList{{"Authorization", "Bearer " + Field(made, "token")}};
+    };
+    const HttpHeaderList admin = bearer(R"("admin")", {});
+    const HttpHeaderList bound = bearer(R"("executor","services":["bills"])", admin);
+    const HttpAnswer no =
+        Send(HttpMethod::kPost, "/api/v1/executors/register", Registration(""), bound);
+    EXPECT_EQ(Field(no, "detail"), "the token is not for the service 'reports'");
+    EXPECT_EQ(Field(no, "field"), "name");
 }
 
 // Programs are made from it.

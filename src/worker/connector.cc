@@ -191,7 +191,7 @@ void Connector::DropForLong(const std::string& why) {
 
 void Connector::Move(std::string_view address) {
     moved_to_ = address;
-    Drop("another scheduler leads");
+    Drop(address.empty() ? std::string(kNobodyLeads) : "another scheduler leads");
 }
 
 void Connector::Finish(std::function<void()> closed) {

@@ -28,6 +28,9 @@ namespace takt::internal {
 // token is refused, or whose id another one has, is patient: somebody has to act first.
 Duration LongestWait(const WorkerOptions& options, std::uint32_t failures, bool patient);
 
+// The reason of a session that ended since no scheduler is known to lead.
+constexpr std::string_view kNobodyLeads = "nobody leads";
+
 class Connector {
   public:
     struct Events {

@@ -2,9 +2,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <future>
 
+#include "base/log.h"
 #include "worker/fake_scheduler_fixture.h"
 
 namespace takt::internal {
@@ -102,6 +104,37 @@ TEST_F(FakeSchedulerTest, ASchedulerOfAnOlderTermIsLeft) {
     EXPECT_EQ(again.hello().term_id(), 500u);
     Welcome(4);
     EXPECT_EQ(AwaitHello().hello().epoch_seen(), 5u);
+}
+
+// The store is away for hours, or the only scheduler has just begun: its worker comes back several
+// times a second, and each time nobody leads.
+TEST_F(FakeSchedulerTest, WhileNobodyLeadsTheLogStaysQuiet) {
+    const LogCapture log;
+    WorkerOptions options;
+    std::atomic<int> told = 0;
+    options.on_event = [&](WorkerEvent event, std::string_view detail) {
+        if (event == WorkerEvent::kDisconnected && detail == "nobody leads") ++told;
+    };
+    Start(Noop(), options);
+    SchedulerFrame moved;
+    moved.mutable_moved();
+    for (int i = 0; i < 20; ++i) {
+        AwaitHello();
+        Send(moved);
+    }
+    AwaitHello();
+    const auto lines = [&] {
+        return std::ranges::count_if(log.lines(), [](const std::string& line) {
+            return line.starts_with("info worker: disconnected");
+        });
+    };
+    EXPECT_EQ(told, 20);
+    EXPECT_EQ(lines(), 0);
+    Welcome(1);
+    Await([](const WorkerFrame& said) { return said.has_heartbeat(); });
+    Send(moved);
+    AwaitHello();
+    EXPECT_EQ(lines(), 1) << "a session that was";
 }
 
 // The leader's machine lost its power. It is found again by asking anybody but that machine, where

@@ -18,6 +18,11 @@ constexpr std::uint32_t kProtocol = 1;
 // Between two log lines about the same refusal.
 constexpr Duration kRefusedAgain{60'000};
 
+// A lead that is lost is taken over within scheduler.leader_ttl, ten seconds; that nobody takes it
+// for this long is worth a line.
+constexpr Duration kOutsideAgainMin{3'000};
+constexpr Duration kOutsideAgainMax{600'000};
+
 std::string NewInstance() {
     Random random(NewRandomSeed());
     return std::to_string(random.Next());
@@ -164,11 +169,26 @@ void WorkerCore::OnOpen() {
 }
 
 void WorkerCore::OnLost(const std::string& why) {
-    if (std::exchange(welcomed_, false)) ++counters_.reconnects;
+    const bool was_attached = std::exchange(welcomed_, false);
+    if (was_attached) ++counters_.reconnects;
     counters_.attached = false;
-    Log(LogLevel::kInfo, "worker", "disconnected", {{"why", why}});
+    const bool told = was_attached || TellsWhyOutside(why);
+    Log(told ? LogLevel::kInfo : LogLevel::kDebug, "worker", "disconnected", {{"why", why}});
     Tell(WorkerEvent::kDisconnected, why);
     CheckDrained();
+}
+
+// Of sessions that end before they have begun, several in each second: told for each reason, and
+// while that stays the same after ever longer pauses. Who has just begun to serve is about to lead,
+// which is nothing to tell.
+bool WorkerCore::TellsWhyOutside(const std::string& why) {
+    const Steady now = SteadyClock::now();
+    const bool news = why != outside_why_;
+    if (!news && now < outside_tell_at_) return false;
+    outside_pause_ = news ? kOutsideAgainMin : std::min(outside_pause_ * 2, kOutsideAgainMax);
+    outside_tell_at_ = now + outside_pause_;
+    outside_why_ = why;
+    return !news || why != kNobodyLeads;
 }
 
 void WorkerCore::OnMessage(const WebSocketMessage& message) {
@@ -220,6 +240,7 @@ void WorkerCore::OnWelcome(const worker::v1::Welcome& welcome) {
     epoch_seen_ = welcome.epoch();
     term_seen_ = welcome.term_id();
     welcomed_ = true;
+    outside_why_.clear();
     counters_.attached = true;
     // A capacity that an operator has set is said again; this scheduler may not know of it.
     if (capacity_set_ != 0) OnCapacity(0);

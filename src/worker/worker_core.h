@@ -72,6 +72,7 @@ class WorkerCore {
     void OnOpen();
     void OnMessage(const WebSocketMessage& message);
     void OnLost(const std::string& why);
+    bool TellsWhyOutside(const std::string& why);
     void OnWelcome(const worker::v1::Welcome& welcome);
     void OnAssign(const worker::v1::Assign& assign);
     void OnCancel(const worker::v1::Cancel& cancel);
@@ -182,6 +183,9 @@ class WorkerCore {
     std::optional<Error> failure_;
     std::string refused_why_;  // The last time.
     Steady refused_said_at_{};
+    std::string outside_why_;  // Of the last session that ended before it began.
+    Steady outside_tell_at_{};
+    Duration outside_pause_{};
 
     boost::asio::steady_timer timer_;
     std::optional<Steady> armed_;
