@@ -162,7 +162,9 @@ TEST_F(StoreCheckTest, StatsCountRowsAndDays) {
     EXPECT_EQ(part.days[0].rows, 0u);
     EXPECT_EQ(part.days[1].rows, 10u) << "a day and six hours ago";
     EXPECT_GT(part.days[1].bytes, 0u);
-    EXPECT_EQ(part.Daily(at).rows, 5u) << "ten, and the store is in its second day";
+    ASSERT_TRUE(part.Daily(at));
+    EXPECT_EQ(part.Daily(at)->rows, 8u) << "ten in a day and six hours";
+    EXPECT_FALSE(part.Daily(part.oldest_finished + std::chrono::minutes(59))) << "too early";
     EXPECT_EQ(stats->partitions[1].name, "") << "the directory does not name it";
 }
 

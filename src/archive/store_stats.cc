@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <utility>
 
 #include "archive/row_reader.h"
@@ -27,16 +28,23 @@ void CountFinished(const Execution& row, std::size_t bytes, Time at, PartitionSt
 
 }  // namespace
 
-Tally::Part PartitionStats::Daily(Time at) const {
-    const auto old = std::chrono::ceil<std::chrono::days>(at - oldest_finished).count();
-    const auto count =
-        static_cast<std::uint64_t>(std::clamp<std::int64_t>(old, 1, std::ssize(days)));
+std::optional<Tally::Part> PartitionStats::Daily(Time at) const {
+    if (oldest_finished == Time{} || at - oldest_finished < std::chrono::hours(1)) {
+        return std::nullopt;
+    }
+    const Duration covered =
+        std::min<Duration>(at - oldest_finished, std::chrono::days(std::ssize(days)));
+    const auto daily =
+        [count = std::chrono::duration<double, std::chrono::days::period>(covered).count()](
+            std::uint64_t sum) {
+            return static_cast<std::uint64_t>(std::llround(double(sum) / count));
+        };
     Tally::Part sum;
     for (const Tally::Part& day : days) {
         sum.rows += day.rows;
         sum.bytes += day.bytes;
     }
-    return {sum.rows / count, sum.bytes / count};
+    return Tally::Part{.rows = daily(sum.rows), .bytes = daily(sum.bytes)};
 }
 
 Result<std::vector<std::string>> ReadNames(Store& store) {

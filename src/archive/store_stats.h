@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,8 +22,9 @@ struct PartitionStats {
     // their bytes: what the store grows by.
     std::array<Tally::Part, 7> days{};
 
-    // In a day on average, of those that the store is old.
-    Tally::Part Daily(Time at) const;
+    // In a day, from what finished in the last seven or since the oldest; nothing if that is less
+    // than an hour ago, or nothing has finished.
+    std::optional<Tally::Part> Daily(Time at) const;
 };
 
 struct StoreStats {

@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -37,7 +38,8 @@ Exit ExitOf(const Error& error);
 void PrintError(const Error& error);
 
 // Prints what was not understood, with the nearest command or flag that exists.
-Exit ExitOfMistake(const CLI::App& app, const CLI::ParseError& mistake);
+Exit ExitOfMistake(const CLI::App& app, const CLI::ParseError& mistake,
+                   std::span<char* const> words);
 
 // Flags that every command with a configuration takes: --config, --set and the short forms given.
 struct ConfigFlags {

@@ -80,10 +80,18 @@ Result<Client> Client::Open(const ClientOptions& given) {
     return std::unexpected(std::move(error));
 }
 
+// A fault within a text begins with its column; of several texts it must say which.
+static Error WithItsField(Error error) {
+    if (!error.field.empty() && error.detail.starts_with("column ")) {
+        error.detail = error.field + ": " + error.detail;
+    }
+    return error;
+}
+
 Result<ClientAnswer> Client::Call(HttpMethod method, const std::string& path, std::string body,
                                   const HttpHeaderList& more) {
     auto answer = remote_.Call(method, path, body, more);
-    if (!answer) return std::unexpected(answer.error());
+    if (!answer) return std::unexpected(WithItsField(answer.error()));
     ClientAnswer good{.status = answer->status, .body = std::move(answer->body)};
     if (!good.body.empty() && !answer->content_type.starts_with("text/csv")) {
         auto value = ParseJson(good.body, {.bytes_max = kRemoteAnswerBytesMax});

@@ -42,13 +42,18 @@ Result<Config> ConfigFlags::Load(Check more) const {
     const std::string path = !file.empty()      ? file
                              : from_environment ? std::string(from_environment)
                                                 : std::string();
-    if (!path.empty()) mistakes.AddIfAny(LoadConfigFile(config, path));
+    bool unreadable = false;
+    if (!path.empty()) {
+        const auto loaded = LoadConfigFile(config, path);
+        unreadable = !loaded && loaded.error().field.empty();
+        mistakes.AddIfAny(loaded);
+    }
     std::vector<std::string> variables;
     for (char** variable = environ; *variable; ++variable) variables.emplace_back(*variable);
     mistakes.AddIfAny(LoadConfigEnvironment(config, variables));
     LoadFlags(config, mistakes);
-    // A value that could not be read would only seem to contradict others.
-    if (mistakes.empty()) mistakes.AddIfAny(CheckConfig(config));
+    // A file that cannot be read at all may say what the rest would only seem to contradict.
+    if (!unreadable) mistakes.AddIfAny(CheckConfig(config));
     if (more) mistakes.AddIfAny(more(config));
     if (auto good = mistakes.ToResult(); !good) return std::unexpected(good.error());
     return config;

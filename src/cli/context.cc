@@ -1,15 +1,12 @@
 // takt context: clusters by name, and which of them commands talk to.
 #include "cli/context.h"
 
-#include <fcntl.h>
 #include <sys/stat.h>
-#include <unistd.h>
 #include <yaml-cpp/yaml.h>
 
 #include <boost/json/object.hpp>
 #include <cstdio>
 #include <cstdlib>
-#include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <sstream>
@@ -20,6 +17,7 @@
 #include "base/nearest.h"
 #include "cli/formats.h"
 #include "cli/output.h"
+#include "cli/private_file.h"
 #include "definitions/yaml_text.h"
 
 namespace takt::internal::cli {
@@ -64,6 +62,14 @@ Result<Contexts> ParseContexts(const std::string& text) {
     Contexts contexts;
     try {
         const YAML::Node root = YAML::Load(text);
+        if (!root.IsNull() && !root.IsMap()) {
+            return WrongFile("it must be a map of current and contexts");
+        }
+        for (const auto& pair : root) {
+            const auto key = pair.first.as<std::string>();
+            if (key == "current" || key == "contexts") continue;
+            return WrongFile("there is no field '" + key + "'; it has current and contexts");
+        }
         if (root["current"]) contexts.current = root["current"].as<std::string>();
         for (const auto& pair : root["contexts"]) {
             const auto name = pair.first.as<std::string>();
@@ -91,27 +97,6 @@ boost::json::object JsonOf(const NamedServer& one, bool secrets) {
         fields[field.name] = hidden ? "(hidden)" : value;
     }
     return fields;
-}
-
-// A file that is there whole or as it was before, and its owner's alone from the start.
-Result<void> WritePrivateFile(const std::string& path, const std::string& text) {
-    const auto failed = [&] {
-        return Fail(ErrorCode::kInvalid, "cannot write " + path + ": " + std::strerror(errno));
-    };
-    std::error_code made;
-    const std::filesystem::path folder = std::filesystem::path(path).parent_path();
-    if (std::filesystem::create_directories(folder, made); made) {
-        return Fail(ErrorCode::kInvalid, "cannot make " + folder.string() + ": " + made.message());
-    }
-    const std::string partial = path + ".partial";
-    unlink(partial.c_str());
-    const int file = open(partial.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-    if (file < 0) return failed();
-    const ssize_t written = write(file, text.data(), text.size());
-    const bool whole = written == static_cast<ssize_t>(text.size()) && fsync(file) == 0;
-    close(file);
-    if (!whole || rename(partial.c_str(), path.c_str()) != 0) return failed();
-    return {};
 }
 
 Result<void> WriteContexts(const Contexts& contexts) {
@@ -256,6 +241,11 @@ Result<int> SetContext(const ContextOptions& options) {
     }
     if (!given.token.empty() && !given.token_file.empty()) {
         return Fail(ErrorCode::kInvalid, "give a token or a file with one, not both");
+    }
+    if (!given.token_file.empty()) {
+        if (auto read = ReadTokenFile(given.token_file); !read) {
+            return std::unexpected(read.error());
+        }
     }
     NamedServer& one = contexts->by_name[options.name];
     const bool forgotten = ChangeServer(one, given);

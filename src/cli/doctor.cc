@@ -28,7 +28,8 @@ struct DoctorOptions {
 constexpr double kSlowStoreMs = 50, kTooSlowStoreMs = 500;
 constexpr double kSkewMs = 1'000, kTooMuchSkewMs = 10'000;
 constexpr int kProbes = 5;
-constexpr const char* kSeeToTheStore = "see to the store; docs/operating.md, \"The store is away\"";
+constexpr const char* kSeeToTheStore =
+    "see to the store; docs/operating.md, \"When something is wrong\"";
 
 double MillisecondsSince(Steady begin) {
     return std::chrono::duration<double, std::milli>(SteadyClock::now() - begin).count();

@@ -15,6 +15,7 @@ constexpr double kRoomWarning = 0.8, kRoomBad = 0.95;
 constexpr double kQuotaWarning = 0.8;
 constexpr double kLittleDisk = 1u << 30, kTooLittleDisk = 100u << 20;
 constexpr Duration kRecent = std::chrono::days(7);
+constexpr Duration kYoung = std::chrono::days(2);  // The first day is not a whole one.
 constexpr Duration kLookedBack =
     std::chrono::days(90);  // What is kept longer grows at least so long.
 
@@ -34,6 +35,20 @@ Duration RetentionOf(const boost::json::value& space, Duration common) {
     const Duration most = read("quotas");
     const Duration retention = own > Duration(0) ? own : common;
     return most > Duration(0) ? std::min(retention, most) : retention;
+}
+
+// Of a namespace that is younger than two days.
+Result<std::optional<double>> ReadDaily(Client& client, Time now) {
+    const Time from = std::chrono::floor<std::chrono::hours>(now - kYoung);
+    const auto answer =
+        client.Get(WithQuery("/api/v1/statistics", {{"by", "hour"}, {"from", FormatTime(from)}}));
+    if (!answer) return std::unexpected(answer.error());
+    std::vector<EndedHour> hours;
+    for (const auto* hour : ListMember(answer->value, "items")) {
+        const auto begun = ParseTime(Member(*hour, "key"));
+        if (begun) hours.push_back({*begun, NumberMember(*hour, "total")});
+    }
+    return DailyOfHours(hours, now);
 }
 
 // From the statistics of each day.
@@ -58,9 +73,14 @@ Result<KeptHistory> ReadHistory(const ClientOptions& options, const boost::json:
         if (ago - Duration(std::chrono::days(1)) < history.retention) history.kept += total;
         if (ago < kRecent) recent += total;
     }
-    const Duration counted = std::clamp(history.age, Duration(std::chrono::days(1)), kRecent);
-    history.daily =
-        recent * double(Duration(std::chrono::days(1)).count()) / double(counted.count());
+    if (history.age >= kYoung) {
+        history.daily = recent * double(Duration(std::chrono::days(1)).count()) /
+                        double(std::min(history.age, kRecent).count());
+        return history;
+    }
+    const auto daily = ReadDaily(*client, now);
+    if (!daily) return std::unexpected(daily.error());
+    history.daily = *daily;
     return history;
 }
 
@@ -70,7 +90,7 @@ std::string InDays(Duration from_now) {
 }
 
 std::string GrowthText(const std::optional<RoomForecast>& forecast) {
-    if (!forecast) return "too few executions so far to tell how it grows";
+    if (!forecast) return "too few executions, or too early, to tell how it grows";
     const std::string daily = fmt::format("{:.0f} executions end a day", forecast->daily);
     if (forecast->bytes_daily == 0) {
         return daily + "; all that is kept is there, and as much goes as comes";

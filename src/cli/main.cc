@@ -51,7 +51,7 @@ int main(int argc, char** argv) {
     } catch (const CLI::ParseError& error) {
         // Help and version are "errors" of code 0.
         if (error.get_exit_code() == 0) return app.exit(error);
-        return cli::ExitOfMistake(app, error);
+        return cli::ExitOfMistake(app, error, {argv, static_cast<std::size_t>(argc)});
     }
     if (const auto ended = cli::EndYaml(); !ended) {
         cli::PrintError(ended.error());

@@ -1,4 +1,8 @@
 // The sentence about a command line that is not understood.
+#include <algorithm>
+#include <span>
+#include <string_view>
+
 #include "base/nearest.h"
 #include "cli/cli.h"
 
@@ -27,11 +31,29 @@ std::vector<std::string> NamesOf(const CLI::App& command, bool flags) {
     return names;
 }
 
+// A sentence that begins with a flag has the name by which that was given: some have several.
+std::string AsGiven(const CLI::App& command, std::string sentence, std::span<char* const> words) {
+    const std::string name = sentence.substr(0, sentence.find(": "));
+    for (const CLI::App* at = &command; at && name.starts_with("--"); at = at->get_parent()) {
+        const CLI::Option* option = at->get_option_no_throw(name);
+        if (!option) continue;
+        for (const std::string& other : option->get_lnames()) {
+            const auto given = [flag = "--" + other](std::string_view word) {
+                return word.substr(0, word.find('=')) == flag;
+            };
+            if (std::ranges::any_of(words, given))
+                return "--" + other + sentence.substr(name.size());
+        }
+    }
+    return sentence;
+}
+
 }  // namespace
 
-Exit ExitOfMistake(const CLI::App& app, const CLI::ParseError& mistake) {
+Exit ExitOfMistake(const CLI::App& app, const CLI::ParseError& mistake,
+                   std::span<char* const> words) {
     const CLI::App& command = InnermostOf(app);
-    std::string sentence = mistake.what();
+    std::string sentence = AsGiven(command, mistake.what(), words);
     if (const auto left = app.remaining(true); !left.empty()) {
         const std::string& word = left.front();
         const bool flag = word.starts_with('-');

@@ -10,6 +10,8 @@ namespace {
 // An empty store has its tables and indexes too: of fewer nothing can be told.
 constexpr double kExecutionsMin = 1'000;
 
+constexpr std::chrono::hours kHour(1);
+
 double DaysOf(Duration duration) {
     return std::chrono::duration<double, std::chrono::days::period>(duration).count();
 }
@@ -19,16 +21,21 @@ double DaysOf(Duration duration) {
 std::optional<RoomForecast> ForecastRoom(const std::vector<KeptHistory>& histories, double bytes,
                                          double bytes_max) {
     double kept = 0;
-    for (const KeptHistory& history : histories) kept += history.kept;
-    if (kept < kExecutionsMin) return std::nullopt;
+    bool told = false;
+    for (const KeptHistory& history : histories) {
+        kept += history.kept;
+        told |= history.daily.has_value();
+    }
+    if (kept < kExecutionsMin || !told) return std::nullopt;
     // With what stands around them: indexes, logs, statistics.
     const double each = bytes / kept;
     RoomForecast forecast{.bytes_later = bytes};
     for (const KeptHistory& history : histories) {
-        forecast.daily += history.daily;
+        if (!history.daily) continue;
+        forecast.daily += *history.daily;
         const Duration left = history.retention - history.age;
         if (left <= Duration(0)) continue;  // As much goes as comes.
-        const double growth = history.daily * each;
+        const double growth = *history.daily * each;
         forecast.bytes_daily += growth;
         forecast.bytes_later += growth * DaysOf(left);
         forecast.until_later = std::max(forecast.until_later, left);
@@ -40,6 +47,18 @@ std::optional<RoomForecast> ForecastRoom(const std::vector<KeptHistory>& histori
                                                 double(Duration(std::chrono::days(1)).count())));
     }
     return forecast;
+}
+
+std::optional<double> DailyOfHours(const std::vector<EndedHour>& hours, Time now) {
+    Time first = now;
+    for (const EndedHour& hour : hours) {
+        if (hour.ended > 0) first = std::min(first, hour.begun);
+    }
+    const Duration covered = now - first - Duration(kHour);
+    if (covered < kHour) return std::nullopt;
+    double ended = 0;
+    for (const EndedHour& hour : hours) ended += hour.begun == first ? 0 : hour.ended;
+    return ended / DaysOf(covered);
 }
 
 std::string BytesText(double bytes) {

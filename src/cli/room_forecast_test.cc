@@ -42,8 +42,31 @@ TEST(RoomForecastTest, RoomThatEndsBeforeTheRetentionIsToldWithItsDay) {
     EXPECT_EQ(forecast->until_full, Days(5));
 }
 
+// Ten minutes after the installation 3000 executions are no 3000 a day.
+TEST(RoomForecastTest, OfAShortTimeNothingIsSaid) {
+    const std::vector<KeptHistory> young = {{.retention = Days(7), .kept = 3'000}};
+    EXPECT_FALSE(ForecastRoom(young, kMiB, 0));
+    // Beside one that is old enough it does not count.
+    const auto forecast = ForecastRoom(
+        {young[0], {.retention = Days(7), .age = Days(9), .kept = 700, .daily = 100}}, kMiB, 0);
+    ASSERT_TRUE(forecast);
+    EXPECT_EQ(forecast->daily, 100);
+}
+
+TEST(RoomForecastTest, ADayIsToldFromHoursOnceOneHasPassed) {
+    const Time noon{std::chrono::hours(12)};
+    const auto at = [&](double hours) {
+        return noon + Duration(static_cast<Duration::rep>(hours * 3'600'000));
+    };
+    const std::vector<EndedHour> hours = {{at(0), 500}, {at(1), 100}, {at(2), 50}};
+    EXPECT_FALSE(DailyOfHours(hours, at(1.9)));
+    EXPECT_DOUBLE_EQ(DailyOfHours(hours, at(2.5)).value(), 150 * 24 / 1.5);
+    EXPECT_FALSE(DailyOfHours({}, noon));
+    EXPECT_FALSE(DailyOfHours({{at(0), 0}}, at(9)));
+}
+
 TEST(RoomForecastTest, OfNextToNothingNothingIsSaid) {
-    EXPECT_FALSE(ForecastRoom({{.retention = Days(7), .kept = 10, .daily = 10}}, kMiB, 0));
+    EXPECT_FALSE(ForecastRoom({{.retention = Days(7), .kept = 10, .daily = 10.0}}, kMiB, 0));
     EXPECT_FALSE(ForecastRoom({}, 0, 0));
 }
 

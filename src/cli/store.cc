@@ -166,7 +166,7 @@ Result<int> RunStats(const StoreCommand& given) {
                  "PER DAY", "GROWTH PER DAY"},
                 {"EVENTS", "AUDIT", "SETTINGS", "RECORDS", "WORKERS"});
     for (const PartitionStats& part : stats->partitions) {
-        const Tally::Part daily = part.Daily(stats->at);
+        const auto daily = part.Daily(stats->at);
         const auto rows = [&](RowKind kind) { return std::to_string(part.rows.of(kind).rows); };
         table.Add(
             {part.name.empty() ? "#" + std::to_string(part.partition) : part.name,
@@ -174,7 +174,7 @@ Result<int> RunStats(const StoreCommand& given) {
              rows(RowKind::kLive), rows(RowKind::kHistory), rows(RowKind::kTask),
              rows(RowKind::kLog),
              part.oldest_finished == Time{} ? "-" : ShortTime(FormatTime(part.oldest_finished)),
-             std::to_string(daily.rows), BytesText(daily.bytes)},
+             daily ? std::to_string(daily->rows) : "-", daily ? BytesText(daily->bytes) : "-"},
             {rows(RowKind::kEvent), rows(RowKind::kAudit), rows(RowKind::kSetting),
              rows(RowKind::kRecord), rows(RowKind::kWorker)});
     }

@@ -1,4 +1,6 @@
 // Values that contradict each other, or with which nothing can work.
+#include <algorithm>
+#include <initializer_list>
 #include <string>
 #include <string_view>
 
@@ -14,6 +16,9 @@ namespace {
 // A second is the shortest time over which operators think of any of these; what is kept for less
 // is gone before anybody has seen it.
 constexpr Duration kSecond{1'000};
+
+// A task with nothing but a name and a short payload.
+constexpr std::size_t kBodyBytesLeast = 1'024;
 
 // More processors than any machine that this runs on has.
 constexpr std::size_t kThreadsMax = 256;
@@ -35,7 +40,8 @@ class Checker {
                 scheduler.leader_renew_interval > Duration(0),
             "scheduler.leader_renew_interval",
             "must be above 0 and at most half of scheduler.leader_ttl, so that one lost renewal "
-            "does not cost the lead");
+            "does not cost the lead",
+            {"scheduler.leader_ttl"});
         Require(scheduler.leader_acquire_interval >= Duration(10),
                 "scheduler.leader_acquire_interval", "must be at least 10ms");
         Require(scheduler.scan_interval >= Duration(10) && scheduler.scan_interval <= kSecond * 60,
@@ -43,7 +49,8 @@ class Checker {
         Require(scheduler.heartbeat_interval > Duration(0) &&
                     scheduler.heartbeat_interval * 2 <= engine.worker_lease,
                 "scheduler.heartbeat_interval",
-                "must be above 0 and at most half of scheduler.worker_lease");
+                "must be above 0 and at most half of scheduler.worker_lease",
+                {"scheduler.worker_lease"});
         Require(scheduler.executions_max > 0, "scheduler.executions_max",
                 "must be at least 1: with 0 every submit is refused");
         Require(scheduler.inbox_max > 0, "scheduler.inbox_max",
@@ -52,7 +59,8 @@ class Checker {
                 "must be between 1 and 64");
         Require(engine.worker_lease >= scheduler.leader_ttl, "scheduler.worker_lease",
                 "must be at least scheduler.leader_ttl: a leader that was paused for longer than a "
-                "lease, and still leads, would take all workers for dead");
+                "lease, and still leads, would take all workers for dead",
+                {"scheduler.leader_ttl"});
     }
 
     void CheckEngine(const EngineConfig& engine) {
@@ -93,10 +101,19 @@ class Checker {
                 "must be at least 1s");
         Require(executors.health_timeout > Duration(0), "executors.health_timeout",
                 "must be above 0");
+        Require(executors.failure_threshold > 0, "executors.failure_threshold",
+                "must be at least 1: with 0 every executor is out before it was asked");
+        Require(executors.recovery_threshold > 0, "executors.recovery_threshold",
+                "must be at least 1: what is out is asked before it is called again");
+        Require(executors.concurrency_max > 0, "executors.concurrency_max",
+                "must be at least 1: with 0 no executor is ever called");
+        Require(executors.timeout > Duration(0), "executors.timeout",
+                "must be above 0: no executor answers at once");
         Require(executors.circuit_failures > 0, "executors.circuit_failures", "must be at least 1");
         Require(executors.circuit_open > Duration(0) &&
                     executors.circuit_open <= executors.circuit_open_max,
-                "executors.circuit_open", "must be above 0 and at most executors.circuit_open_max");
+                "executors.circuit_open", "must be above 0 and at most executors.circuit_open_max",
+                {"executors.circuit_open_max"});
     }
 
     void CheckWatching(const Config& config) {
@@ -113,7 +130,7 @@ class Checker {
         Require(tracing.sample_ratio >= 0 && tracing.sample_ratio <= 1, "tracing.sample_ratio",
                 "must be between 0 and 1");
         Require(!tracing.enabled || ParseUrl(tracing.endpoint), "tracing.endpoint",
-                "must be an http:// or https:// URL");
+                "must be an http:// or https:// URL", {"tracing.enabled"});
     }
 
     void CheckWorker(const Config::Worker& worker) {
@@ -124,9 +141,11 @@ class Checker {
     }
 
     void CheckSignIn(const Config::SignIn& signin) {
+        if (config_.unread.contains("signin.issuer")) return;
         if (signin.issuer.empty()) {
             Require(signin.client_id.empty() && signin.roles.empty(), "signin.issuer",
-                    "must be set for the other keys of signin to mean anything");
+                    "must be set for the other keys of signin to mean anything",
+                    {"signin.client_id", "signin.roles"});
             return;
         }
         Require(IsUrlForSignIn(signin.issuer), "signin.issuer",
@@ -150,17 +169,27 @@ class Checker {
 
     void CheckServer(const Config::Server& server) {
         Require(server.tls_cert.empty() == server.tls_key.empty(), "server.tls_cert",
-                "and server.tls_key go together");
+                "and server.tls_key go together", {"server.tls_key"});
         Require(server.connections_max > 0, "server.connections_max",
                 "must be at least 1: with 0 every call is refused");
+        Require(server.connections_per_address_max > 0, "server.connections_per_address_max",
+                "must be at least 1: with 0 every call is refused");
+        const std::string bytes = "must be at least " + std::to_string(kBodyBytesLeast) +
+                                  ": with less hardly any task is taken";
+        Require(server.body_bytes_max >= kBodyBytesLeast, "server.body_bytes_max", bytes);
+        Require(server.bulk_bytes_max >= kBodyBytesLeast, "server.bulk_bytes_max", bytes);
         Require(server.io_threads <= kThreadsMax, "server.io_threads",
                 "must be at most " + std::to_string(kThreadsMax) +
                     ": more threads than processors only get in each other's way");
     }
 
   private:
-    void Require(bool good, std::string_view key, const std::string& what) {
-        if (good) return;
+    // `others` are those that `key` is compared with. Of a key that could not be read, or was
+    // written as another, nobody knows what it was to be.
+    void Require(bool good, std::string_view key, const std::string& what,
+                 std::initializer_list<std::string_view> others = {}) {
+        const auto unread = [this](std::string_view one) { return config_.unread.contains(one); };
+        if (good || unread(key) || std::ranges::any_of(others, unread)) return;
         mistakes_.Add(Placed(
             config_, {ErrorCode::kInvalid, std::string(key) + " " + what, std::string(key)}));
     }

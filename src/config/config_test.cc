@@ -220,11 +220,24 @@ TEST_F(ConfigTest, AllMistakesOfAPlaceAreToldAtOnce) {
     EXPECT_EQ(loaded.error().field, "scheduler.leader_tll");
     loaded = Environment({"TAKT_SCHEDULER_MAXRETRY=1", "TAKT_LOG_LEVEL=loud"});
     EXPECT_EQ(std::ranges::count(loaded.error().detail, '\n'), 1);
-    config.scheduler.leader_ttl = 100ms;
-    config.worker.capacity = 0;
+    ASSERT_TRUE(SetConfig(config, "scheduler.leader_ttl", "100ms"));
+    ASSERT_TRUE(SetConfig(config, "worker.capacity", "0"));
     loaded = CheckConfig(config);
     EXPECT_THAT(loaded.error().detail, HasSubstr("scheduler.leader_ttl"));
     EXPECT_THAT(loaded.error().detail, HasSubstr("worker.capacity"));
+}
+
+// Of a key that could not be read, or was misspelled, nobody knows what it was to be; all the rest
+// is judged all the same.
+TEST_F(ConfigTest, OnlyWhatWasReadIsJudged) {
+    ASSERT_FALSE(
+        Load("scheduler:\n  leader_tll: 30s\n  leader_renew_interval: 6s\n"
+             "  worker_lease: soon\n  retry_backoff_rate: 0.1\n"));
+    ASSERT_TRUE(SetConfig(config, "scheduler.heartbeat_interval", "40s"));
+    const auto checked = CheckConfig(config);
+    ASSERT_FALSE(checked);
+    EXPECT_EQ(checked.error().field, "scheduler.retry_backoff_rate");
+    EXPECT_EQ(std::ranges::count(checked.error().detail, '\n'), 0) << checked.error().detail;
 }
 
 TEST_F(ConfigTest, ValuesThatContradictEachOtherAreRefusedWithTheirKey) {
@@ -245,7 +258,14 @@ TEST_F(ConfigTest, ValuesThatContradictEachOtherAreRefusedWithTheirKey) {
         {"executors.callback_base", "https://takt.example.com/x?y"},
         {"executors.health_interval", "0s"},
         {"executors.health_timeout", "0s"},
+        {"executors.failure_threshold", "0"},
+        {"executors.recovery_threshold", "0"},
+        {"executors.concurrency_max", "0"},
+        {"executors.timeout", "0s"},
         {"server.connections_max", "0"},
+        {"server.connections_per_address_max", "0"},
+        {"server.body_bytes_max", "0"},
+        {"server.bulk_bytes_max", "10"},
         {"server.io_threads", "1000"},
         {"scheduler.queue_size", "0"},
         {"scheduler.inbox_max", "0"},

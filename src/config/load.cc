@@ -19,6 +19,19 @@ std::string EnvironmentName(std::string_view key) {
     return name;
 }
 
+std::string_view NearestKey(std::string_view key) {
+    std::vector<std::string_view> names;
+    for (const ConfigKey& known : ConfigKeys()) names.push_back(known.name);
+    return NearestName(key, names);
+}
+
+// The key that was meant by one that does not exist has a value that nobody knows.
+void NoteMeant(Config& config, std::string_view key) {
+    const ForeignKey* foreign = FindForeignKey(key);
+    const std::string_view meant = foreign ? foreign->ours : NearestKey(key);
+    if (!meant.empty() && !config.places.contains(meant)) config.unread.emplace(meant);
+}
+
 // The key to write instead of one that does not exist.
 std::string HintFor(std::string_view key) {
     if (const ForeignKey* foreign = FindForeignKey(key)) {
@@ -26,9 +39,7 @@ std::string HintFor(std::string_view key) {
         const std::string how = foreign->how.empty() ? "" : ": " + std::string(foreign->how);
         return "here it is " + std::string(foreign->ours) + how;
     }
-    std::vector<std::string_view> names;
-    for (const ConfigKey& known : ConfigKeys()) names.push_back(known.name);
-    const std::string nearest(NearestName(key, names));
+    const std::string nearest(NearestKey(key));
     if (nearest.empty()) return "docs/configuration.md lists them all";
     return "did you mean '" + nearest + "'?";
 }
@@ -65,6 +76,7 @@ Result<void> SetConfig(Config& config, std::string_view key, std::string_view va
         return Fail(ErrorCode::kInvalid, std::string(key) + ": " + set.error().detail,
                     std::string(key));
     }
+    NoteMeant(config, key);
     return Fail(ErrorCode::kInvalid, "there is no key '" + std::string(key) + "'; " + HintFor(key),
                 std::string(key));
 }
@@ -87,6 +99,7 @@ Result<void> LoadConfigEnvironment(Config& config, std::span<const std::string> 
         const auto key = keys.find(name);
         if (key == keys.end()) {
             const std::string nearest(NearestName(name, names));
+            if (!nearest.empty()) NoteMeant(config, keys.at(nearest));
             mistakes.Add({ErrorCode::kInvalid,
                           "the environment variable " + name + " names no key" +
                               (nearest.empty() ? "" : "; did you mean " + nearest + "?"),

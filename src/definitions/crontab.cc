@@ -197,7 +197,7 @@ class CrontabReader {
         imported_.definitions.push_back(Definition(id, expression, user, Whole(split)));
         Note(BothDays(expression) ? Grade::kPartly : Grade::kTaken,
              "task " + id + ", " + cron->Describe() +
-                 (user.empty() ? "" : ", on workers with --label user=" + user) +
+                 (user.empty() ? "" : ", on workers with --labels user=" + user) +
                  (BothDays(expression)
                       ? "; a day of month and a day of week: cron wants both to fit if one begins "
                         "with *, here either will do"

@@ -78,6 +78,8 @@ TEST(ImportCrontabTest, TheSystemsHaveAUser) {
     ASSERT_EQ(imported.definitions.size(), 1u);
     EXPECT_EQ(Field(imported.definitions[0], "id"), R"("run-parts")");
     EXPECT_EQ(Field(imported.definitions[0], "labels"), R"({"user":"root"})");
+    EXPECT_THAT(Notes(imported), ElementsAre(HasSubstr("--labels user=root")))
+        << "a flag of takt worker";
 }
 
 TEST(ImportCrontabTest, WhatIsNotUnderstoodIsToldByItsLine) {

@@ -107,12 +107,11 @@ Result<CronFields> ParseFields(std::string_view text, std::size_t position) {
 
 Result<CronFields> ParseNickname(const CronWord& word, std::string_view text,
                                  std::size_t position) {
-    const CronWord extra = NextWord(text, position);
-    if (!extra.text.empty()) {
-        return CronFault(extra.column, {}, fmt::format("nothing may follow {}", word.text));
-    }
     for (const Nickname& nickname : kNicknames) {
-        if (nickname.name == word.text) return ParseFields(nickname.fields, 0);
+        if (nickname.name != word.text) continue;
+        const CronWord extra = NextWord(text, position);
+        if (extra.text.empty()) return ParseFields(nickname.fields, 0);
+        return CronFault(extra.column, {}, fmt::format("nothing may follow {}", word.text));
     }
     return CronFault(
         word.column, {},

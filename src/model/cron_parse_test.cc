@@ -90,6 +90,7 @@ INSTANTIATE_TEST_SUITE_P(
         Refused{"0 0 0 ? 2 1#5 2025", 7, "day of month", "never fire"},
         Refused{"@dayly", 1, "", "'@dayly' is unknown"}, Refused{"@reboot", 1, "", "unknown"},
         Refused{"@daily 5", 8, "", "nothing may follow @daily"},
+        Refused{"@EVERY 5s", 1, "", "'@EVERY' is unknown"},
         Refused{"@every", 7, "@every", "not a duration"},
         Refused{"@every soon", 8, "@every", "not a duration"},
         Refused{"@every 999ms", 8, "@every", "at least 1s"},

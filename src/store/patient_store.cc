@@ -104,9 +104,12 @@ void PatientStore::OpenAgain(const std::stop_token& stop) {
     Result<void> how = TryOpen();
     EndFirst(how);
     std::string said;
+    // What can never succeed as asked, a wrong password for example, may be given up at once by who
+    // waits for the first attempt; then nobody goes on trying.
+    bool given_up = !how && how.error().code != ErrorCode::kUnavailable;
     while (!how) {
         // Once for each reason: a database may be away for a weekend.
-        if (said != how.error().detail) {
+        if (!std::exchange(given_up, false) && said != how.error().detail) {
             said = how.error().detail;
             Log(LogLevel::kWarning, "store", "the store cannot be used yet; Takt goes on trying",
                 {{"store", name_}, {"error", said}});

@@ -98,6 +98,17 @@ TEST_F(PatientStoreTest, EndsWithoutWaitingForTheStore) {
     EXPECT_FALSE(store.AwaitFirst(std::chrono::seconds(30)));
 }
 
+// A wrong password: who opens the store gives up, and what is logged must not say the contrary.
+TEST_F(PatientStoreTest, WhatIsGivenUpAtOnceIsNotSaidToBeTriedAgain) {
+    const LogCapture capture;
+    Set(ErrorCode::kInvalid, "wrong password");
+    {
+        PatientStore store("mysql db:3306", Open(), std::chrono::minutes(1));
+        EXPECT_EQ(store.AwaitFirst(std::chrono::seconds(30)).error().detail, "wrong password");
+    }
+    EXPECT_THAT(capture.lines(), testing::IsEmpty());
+}
+
 // The database is there and does not answer: a firewall drops what is sent to it, or it is stopped.
 TEST_F(PatientStoreTest, ADatabaseThatDoesNotAnswerIsNotWaitedFor) {
     const LogCapture quiet;

@@ -116,6 +116,38 @@ class Refusal(TaktTest):
         text = self.serve_refused(USAGE, self.store, env={"TAKT_SCHEDULER_WORKER_LEESE": "2s"})
         self.assertIn("did you mean TAKT_SCHEDULER_WORKER_LEASE?", text)
 
+    def test_all_mistakes_of_a_configuration_at_once(self):
+        # A key is misspelled, a value is out of its range, and two contradict each other.
+        file = pathlib.Path(self.folder) / "takt.yaml"
+        file.write_text("server:\n  lisen: x\nscheduler:\n  leader_ttl: 5s\n  leader_renew_interval: 6s\n"
+                        "  retry_backoff_rate: 0.1\n")
+        text = self.refused(USAGE, "serve", "--config", str(file))
+        for key in ("server.lisen", "scheduler.leader_renew_interval", "scheduler.retry_backoff_rate"):
+            self.assertIn(key, text)
+        # What a file says that cannot be read at all seems to contradict nothing.
+        text = self.refused_sentence(USAGE, "serve", "--config", "/nowhere.yaml",
+                                     env={"TAKT_SCHEDULER_LEADER_TTL": "5s"})
+        self.assertIn("/nowhere.yaml", text)
+
+    def test_a_flag_is_blamed_by_the_name_that_was_given(self):
+        # Some flags have two.
+        self.assertTrue(self.refused_sentence(USAGE, "tasks", "backfill", "x", "--from", "y")
+                        .startswith("takt: --from: "))
+        self.assertTrue(self.refused_sentence(USAGE, "tasks", "backfill", "x", "--since=y")
+                        .startswith("takt: --since: "))
+
+    def test_contexts_that_are_not_understood(self):
+        # A file written by hand, and a token's file with a slip in its name.
+        home = {"XDG_CONFIG_HOME": self.folder}
+        text = self.refused_sentence(USAGE, "context", "set", "prod", "--server", "http://127.0.0.1:9",
+                                     "--token-file", "/nowhere", env=home)
+        self.assertIn("/nowhere", text)
+        folder = pathlib.Path(self.folder) / "takt"
+        folder.mkdir()
+        for content in ("foo: bar\n", "- a\n", "just text\n"):
+            (folder / "contexts.yaml").write_text(content)
+            self.assertIn("current and contexts", self.refused_sentence(USAGE, "context", env=home))
+
     def test_a_server_that_is_not_there(self):
         # Somebody forgot to start it.
         text = self.refused_sentence(UNAVAILABLE, "list", "--server", "http://127.0.0.1:9")
@@ -136,7 +168,7 @@ class Refusal(TaktTest):
         self.refused_sentence(USAGE, "get", "../../etc")
         self.assertIn("priorit", self.refused_sentence(USAGE, "submit", "noop", "-p", "highest"))
         self.refused_sentence(USAGE, "submit", "noop", "--at", "tomorrow")
-        self.refused_sentence(USAGE, "submit", "noop", "--cron", "nonsense")
+        self.assertIn("cron_expression: column", self.refused_sentence(USAGE, "submit", "noop", "--cron", "nonsense"))
         self.refused_sentence(USAGE, "submit", "noop", "--cron", "* * * * *", "--wait")
         self.assertIn("did you mean", self.refused_sentence(USAGE, "submit", "noop", "--field",
                                                             "timeot=5"))

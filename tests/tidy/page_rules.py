@@ -52,6 +52,18 @@ def where(tree):
     return found
 
 
+def named_sections(tree):
+    """A section that the text of a program sends people to, `docs/x.md, "Title"`, is there."""
+    found = []
+    for path in tree.paths(r"^(src|sdk|web/src)/.*\.(cc|h|ts|tsx|py|go|js)$"):
+        text = tree.texts[path]
+        for match in re.finditer(r'(docs/[\w/]+\.md), \\?"([A-Z][^"\\]+)', text):
+            page, title = match[1], match[2]
+            if not re.search(rf"^#+ {re.escape(title)}\s*$", tree.texts.get(page, ""), re.MULTILINE):
+                found.append(Finding(path, line_of(text, match.start()), f"{page} has no section '{title}'"))
+    return found
+
+
 def pictured_results(tree):
     """bench/results holds what a page quotes, and nothing else."""
     quoted = "\n".join(tree.texts[path] for path in tree.paths(r"\.(md|py)$")) + tree.texts.get("bench/run", "")

@@ -142,6 +142,13 @@ class PageRules(unittest.TestCase):
         renamed = row.replace("Choose`", "Pick`")
         self.assertEqual(of(page_rules.where(Tree(tree | {"docs/where.md": row * 20 + renamed}))), [("docs/where.md", 21)])
 
+    def test_a_section_that_a_program_names(self):
+        page = {"docs/x.md": "# X\n\n## Much to do\n"}
+        good = 'Say("see docs/x.md, \\"Much to do\\"");\n'
+        self.assertEqual(page_rules.named_sections(Tree(page | {"src/a/b.cc": good})), [])
+        gone = good.replace("Much", "Little")
+        self.assertEqual(of(page_rules.named_sections(Tree(page | {"src/a/b.cc": good + gone}))), [("src/a/b.cc", 2)])
+
     def test_a_result_that_no_page_quotes(self):
         tree = Tree({"docs/benchmarks.md": "![x](../bench/results/x.svg)"},
                     ["docs/benchmarks.md", "bench/results/x.svg", "bench/results/y.svg"])

@@ -91,6 +91,9 @@ class Tidy(unittest.TestCase):
     def test_results_are_quoted(self):
         self.expect_none(page_rules.pictured_results(TREE))
 
+    def test_sections_that_programs_name_are_there(self):
+        self.expect_none(page_rules.named_sections(TREE))
+
     def test_lists_beside_the_rules_are_in_order(self):
         """A list that two people change at once merges best if it is sorted and has nothing twice."""
         for kind in ("file", "function", "tests_only", "for_tests", "to_come"):
