@@ -179,14 +179,34 @@ std::string Position(std::string_view text, std::size_t offset) {
     return "line " + std::to_string(line) + ", column " + std::to_string(column);
 }
 
-std::string Explain(const error_code& error, std::string_view text, const JsonLimits& limits) {
+// What commonly stands where no JSON may, else the parser's word for it.
+std::string ExplainPlace(const error_code& error, std::string_view text, std::size_t at) {
+    const std::string_view rest = text.substr(at);
+    const char before = at > 0 ? text[at - 1] : '\0';
+    for (const std::string_view word : {"NaN", "Infinity"}) {
+        if (!rest.starts_with(word)) continue;
+        return (before == '-' ? "-" : "") + std::string(word) + " is no number of JSON";
+    }
+    if (!rest.empty() && static_cast<unsigned char>(rest[0]) < 0x20) {
+        return "a control character in a text must be written as an escape";
+    }
+    if (!rest.empty() && (rest[0] == ']' || rest[0] == '}')) {
+        const std::size_t last = text.substr(0, at).find_last_not_of(" \t\r\n");
+        if (last != text.npos && text[last] == ',') return "a comma stands before the end";
+    }
+    if (!IsValidUtf8(text)) return "it is not UTF-8";
+    return error.message();
+}
+
+std::string Explain(const error_code& error, std::string_view text, std::size_t at,
+                    const JsonLimits& limits) {
     if (text.starts_with("\xef\xbb\xbf")) return "it starts with a byte order mark; leave that out";
     if (error == boost::json::error::too_deep) {
         return "it is nested deeper than " + std::to_string(limits.depth_max);
     }
     if (error == boost::json::error::incomplete) return "it ends too early";
     if (error == boost::json::error::extra_data) return "more text follows the value";
-    return error.message();
+    return ExplainPlace(error, text, at);
 }
 
 template <bool kBuild>
@@ -204,7 +224,7 @@ Result<void> Run(boost::json::basic_parser<Handler<kBuild>>& parser, std::string
     const std::string& refusal = parser.handler().refusal();
     return Fail(ErrorCode::kInvalid,
                 "not valid JSON at " + Position(text, used) + ": " +
-                    (refusal.empty() ? Explain(error, text, limits) : refusal));
+                    (refusal.empty() ? Explain(error, text, used, limits) : refusal));
 }
 
 boost::json::parse_options Options(const JsonLimits& limits) {

@@ -150,6 +150,19 @@ TEST(JsonTest, TheRefusalNamesThePlace) {
     EXPECT_THAT(JsonRefusal("{\n  \"a\": 1,\n  \"b\": x\n}"), HasSubstr("line 3, column 8"));
 }
 
+// Slips of programs that write JSON by hand, or in a way of their own.
+TEST(JsonTest, TheRefusalSaysWhichSlipItWas) {
+    EXPECT_THAT(JsonRefusal("[NaN]"), HasSubstr("column 2: NaN is no number of JSON"));
+    EXPECT_THAT(JsonRefusal("[Infinity]"), HasSubstr(": Infinity is no number of JSON"));
+    EXPECT_THAT(JsonRefusal("[-Infinity]"), HasSubstr("-Infinity is no number of JSON"));
+    EXPECT_THAT(JsonRefusal("[1, ]"), HasSubstr("a comma stands before the end"));
+    EXPECT_THAT(JsonRefusal("{\"a\": 1,\n}"), HasSubstr("a comma stands before the end"));
+    EXPECT_THAT(JsonRefusal("\"a\tb\""), HasSubstr("control character"));
+    EXPECT_THAT(JsonRefusal("\"a\xff\""), HasSubstr("not UTF-8"));
+    EXPECT_THAT(JsonRefusal("{'a': 1}"), HasSubstr("syntax error"));
+    EXPECT_THAT(JsonRefusal("}"), HasSubstr("syntax error"));
+}
+
 TEST(JsonTest, TextBeyondItsBoundIsRefusedUnread) {
     const auto value = ParseJson("[1,2,3]", {.bytes_max = 6});
     ASSERT_FALSE(value);

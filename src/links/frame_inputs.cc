@@ -201,7 +201,7 @@ class Reader {
         // may well be the output of a program.
         const auto first = data.find_first_not_of(" \t\r\n");
         const bool structured = first != data.npos && (data[first] == '{' || data[first] == '[');
-        if (structured && ParseByGrammar(data, limits)) {
+        if (structured && ParseByGrammar(data, data.size())) {
             return Fail(ErrorCode::kExhausted,
                         "the result cannot be kept: " + checked.error().detail);
         }

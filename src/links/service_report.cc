@@ -109,7 +109,7 @@ Result<ServiceBody> ReadBody(std::string_view text) {
     ServiceBody body{.value = value ? std::move(*value) : json::value(),
                      .unkept = value ? "" : value.error().detail};
     if (!value) {
-        auto seen = ParseByGrammar(text, limits);
+        auto seen = ParseByGrammar(text, limits.bytes_max, JsonGrammar::kLenient);
         if (!seen) return std::unexpected(value.error());
         body.value = std::move(*seen);
     }
@@ -224,10 +224,23 @@ PushAnswer ReadOtherStatus(const json::object& object, std::string_view word) {
     return answer;
 }
 
-PushAnswer ReadOk(const std::string& body) {
+// An object was begun, to say something; the same as of a status that is no known word.
+PushAnswer ReadBrokenObject(const Error& error) {
+    PushAnswer answer = Ended(Reason::kRejected, 200,
+                              "the executor's answer begins as an object, which cannot be read (" +
+                                  error.detail + "): it may have done it",
+                              false);
+    answer.understood = false;
+    return answer;
+}
+
+PushAnswer ReadOk(std::string_view body) {
     const auto said = ReadBody(body);
-    // "ok" or an empty body: it was taken, and says no more.
-    if (!said) return {};
+    if (!said) {
+        const auto first = body.find_first_not_of(" \t\r\n");
+        if (first != body.npos && body[first] == '{') return ReadBrokenObject(said.error());
+        return {};  // "ok" or an empty body: it was taken, and says no more.
+    }
     const json::object& object = said->value.get_object();
     const json::value* status = object.if_contains("status");
     if (status && status->is_string() && !ParseServiceStatus(status->get_string())) {

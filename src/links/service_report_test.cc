@@ -125,6 +125,87 @@ TEST(ServiceReport, ACallbackThatIsJsonButCannotBeKeptEndsTheAttempt) {
     EXPECT_FALSE(ReadCallback(R"({"status":"success","result":12345678901234567890123)"));
 }
 
+// A result is as deep as the program made it, and running it again would make it as deep.
+TEST(ServiceReport, AResultThatIsNestedTooDeepEndsTheAttempt) {
+    for (const std::size_t depth : {64u, 65u, 200u, 500'000u}) {
+        const std::string result = std::string(depth, '[') + std::string(depth, ']');
+        const std::string body =
+            R"({"result":)" + result + R"(,"status":"success","callback_token":"t"})";
+        const PushAnswer answer = ReadPushAnswer(HttpAnswer{.status = 200, .body = body});
+        ASSERT_TRUE(answer.ended) << depth;
+        EXPECT_FALSE(answer.ended->success || answer.ended->retryable) << depth;
+        EXPECT_THAT(answer.ended->outcome->message.str(),
+                    testing::AllOf(testing::HasSubstr("the result cannot be kept: "),
+                                   testing::HasSubstr("nested deeper than 64")));
+        const auto callback = ReadCallback(body);
+        ASSERT_TRUE(callback) << callback.error().detail;
+        EXPECT_FALSE(callback->report.success || callback->report.retryable) << depth;
+        EXPECT_EQ(callback->report.outcome->message, answer.ended->outcome->message);
+        EXPECT_EQ(callback->token, "t");
+    }
+    const std::string fits = std::string(63, '[') + std::string(63, ']');
+    EXPECT_TRUE(ReadCallback(R"({"status":"success","result":)" + fits + "}")->report.success);
+    const auto failed = ReadCallback(R"({"status":"failed","error":"full","result":)" +
+                                     std::string(100, '[') + std::string(100, ']') + "}");
+    ASSERT_TRUE(failed) << failed.error().detail;
+    EXPECT_TRUE(failed->report.retryable);
+    EXPECT_EQ(failed->report.outcome->message.str(), "full");
+}
+
+// Python writes NaN, a template a comma too many: what it says of itself can be read all the same.
+TEST(ServiceReport, AnAnswerWithASlipSaysHowTheAttemptEnded) {
+    const std::pair<std::string, const char*> slips[] = {
+        {"NaN", "NaN is no number of JSON"},
+        {"[-Infinity]", "-Infinity is no number of JSON"},
+        {"[1,]", "a comma"},
+        {R"({"a":1,})", "a comma"},
+        {"\"a\x01\"", "a control character"},
+        {"\"\xff\"", "UTF-8"},
+    };
+    for (const auto& [slip, why] : slips) {
+        const std::string rest = R"("result":)" + slip + "}";
+        const auto read = [&](const std::string& start) {
+            return ReadPushAnswer(HttpAnswer{.status = 200, .body = start + rest});
+        };
+        const PushAnswer done = read(R"({"status":"success",)");
+        ASSERT_TRUE(done.ended) << slip;
+        EXPECT_FALSE(done.ended->success || done.ended->retryable) << slip;
+        EXPECT_THAT(done.ended->outcome->message.str(),
+                    testing::AllOf(testing::HasSubstr("the result cannot be kept: "),
+                                   testing::HasSubstr(why)));
+        const PushAnswer failed = read(R"({"status":"failed","error":"full",)");
+        ASSERT_TRUE(failed.ended) << slip;
+        EXPECT_TRUE(failed.ended->retryable) << slip;
+        EXPECT_EQ(failed.ended->outcome->message.str(), "full");
+        EXPECT_FALSE(read(R"({"status":"accepted",)").ended) << slip;
+        EXPECT_FALSE(read("{").ended) << slip;
+        const auto callback = ReadCallback(R"({"status":"success",)" + rest);
+        ASSERT_TRUE(callback) << slip;
+        EXPECT_EQ(callback->report.outcome->message, done.ended->outcome->message);
+    }
+    const std::string marked = "\xef\xbb\xbf{\"status\":\"success\"}";
+    const PushAnswer answer = ReadPushAnswer(HttpAnswer{.status = 200, .body = marked});
+    ASSERT_TRUE(answer.ended);
+    EXPECT_THAT(answer.ended->outcome->message.str(), testing::HasSubstr("byte order mark"));
+}
+
+// It meant to say something: waited for, it would be ordered again at its timeout.
+TEST(ServiceReport, AnAnswerThatBeginsAsAnObjectAndIsNoneIsAFailureThatIsSeen) {
+    for (const char* body : {R"({"status":"success","result":)", "{'status': 'success'}",
+                             "\r\n {status: \"success\"}", R"({"status":"success"}})"}) {
+        const PushAnswer answer = ReadPushAnswer(HttpAnswer{.status = 200, .body = body});
+        ASSERT_TRUE(answer.ended) << body;
+        EXPECT_FALSE(answer.ended->success || answer.ended->retryable || answer.understood) << body;
+        EXPECT_THAT(answer.ended->outcome->message.str(),
+                    testing::AllOf(testing::HasSubstr("not valid JSON"),
+                                   testing::HasSubstr("it may have done it")));
+        EXPECT_FALSE(ReadCallback(body)) << body;
+    }
+    for (const char* body : {"", "ok", "[]", "[1,]", "\"success\"", "<html>{}</html>", "{}"}) {
+        EXPECT_FALSE(ReadPushAnswer(HttpAnswer{.status = 200, .body = body}).ended) << body;
+    }
+}
+
 // A failure with odd data, in the answer itself.
 TEST(ServiceReport, AFailureWhoseDataCannotBeKeptStaysWhatItWas) {
     const std::string body =

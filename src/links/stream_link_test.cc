@@ -191,17 +191,24 @@ TEST_F(StreamLinkTest, AResultThatIsJsonButCannotBeKeptFailsForGood) {
         worker->Next();
         return stack_->Read(id);
     };
-    for (const char* data :
-         {R"({"n": 12345678901234567890123})", "\n[12345678901234567890123]", R"(["a\ud800b"])"}) {
+    const std::string deep = std::string(65, '[') + std::string(65, ']');
+    for (const std::string& data :
+         {std::string(R"({"n": 12345678901234567890123})"),
+          std::string("\n[12345678901234567890123]"), std::string(R"(["a\ud800b"])"), deep,
+          R"({"a":)" + deep + "}"}) {
         const Execution row = answer(data);
         EXPECT_EQ(row.status, Status::kFailed) << data;
         EXPECT_THAT(row.outcome->message.str(), HasSubstr("the result cannot be kept: ")) << data;
         EXPECT_TRUE(row.outcome->data.empty()) << data;
     }
-    for (const char* data : {"12345678901234567890123", "[12345678901234567890123] began"}) {
+    const std::string fits = deep.substr(1, 128);
+    EXPECT_EQ(answer(fits).outcome->data, fits);
+    for (const std::string& data :
+         {std::string("12345678901234567890123"), std::string("[12345678901234567890123] began"),
+          deep + " began"}) {
         const Execution row = answer(data);
         EXPECT_EQ(row.status, Status::kSuccess) << data;
-        EXPECT_EQ(row.outcome->data, '"' + std::string(data) + '"');
+        EXPECT_EQ(row.outcome->data, '"' + data + '"');
     }
 }
 

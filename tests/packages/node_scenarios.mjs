@@ -231,6 +231,11 @@ const scenarios = {
     let release;
     const released = new Promise((resolve) => (release = resolve));
     const ends = [];
+    const nested = (depth) => {
+      let value = "[".repeat(100) + '\\"';
+      for (let i = 0; i < depth; i++) value = depth % 2 ? [value] : { a: value };
+      return value;
+    };
     const worker = new takt.Worker(urls, { id: "node-1", stopGrace: 1 })
       .handle("talk", async (task) => {
         task.log("page 1\npage 2");
@@ -251,6 +256,7 @@ const scenarios = {
       .handle("huge", () => "x".repeat(2 << 20))
       .handle("long", () => ({ n: [1e20] }))
       .handle("half", () => ({ a: "a\ud800b" }))
+      .handle("nested", ({ payload }) => nested(payload))
       .handle("mute", () => {
         throw Object.create(null);
       })
@@ -285,6 +291,12 @@ const scenarios = {
       const ended = await client.wait((await client.submit("funds", code, { retry_policy: { max_retries: 1, delay: 0.01 } })).id);
       assert.deepEqual([ended.status, ended.attempt, ended.error.message], ["failed", 2, text]);
     }
+    for (const depth of [65, 66, 1000]) {
+      const ended = await client.wait((await client.submit("nested", depth, { max_retry: 3 })).id);
+      assert.deepEqual([ended.status, ended.attempt], ["failed", 1]);
+      assert.equal(ended.error.message, "the result cannot be kept: it is nested deeper than 64");
+    }
+    for (const depth of [63, 64]) assert.deepEqual((await client.run("nested", depth)).result, nested(depth));
     assert.deepEqual((await client.run("most")).result, ["9".repeat(30), 1e22, "\u{1f600}\\ud800"]);
     for (const type of ["slow", "deaf"]) {
       const late = await client.wait((await client.submit(type, 1, { timeout: 0.3, max_retry: 0 })).id);

@@ -47,6 +47,14 @@ class PythonWorkerTest(ClusterTest):
         worker.add("odd", lambda task: {1, 2})
         worker.add("long", lambda task: {"n": [-1, 2**64]})
         worker.add("half", lambda task: {"a\ud800b": 1})
+
+        def nested(depth):
+            value = "[" * 100 + '"'
+            for _ in range(depth):
+                value = [value] if depth % 2 else {"a": value}
+            return value
+
+        worker.add("nested", lambda task: nested(task.payload))
         worker.add("most", lambda task: [2**64 - 1, -2**63, "9" * 30])
         with worker:
             run = client.submit("talk", metadata={"customer": "42"})
@@ -67,6 +75,12 @@ class PythonWorkerTest(ClusterTest):
                 self.assertEqual((ended.status, ended.error.code), ("failed", code))
                 self.assertIn(text, ended.error.message)
             self.assertEqual(client.run("most").result, [2**64 - 1, -2**63, "9" * 30])
+            for depth in (65, 66, 100_000):
+                ended = client.wait(client.submit("nested", depth, max_retry=3).id)
+                self.assertEqual((ended.status, ended.attempt), ("failed", 1))
+                self.assertEqual(ended.error.message, "the result cannot be kept: it is nested deeper than 64")
+            for depth in (63, 64):
+                self.assertEqual(client.run("nested", depth).result, nested(depth))
 
     def test_whatever_a_handler_raises_is_told(self):
         class Mute(Exception):

@@ -3,6 +3,7 @@ import { now } from "./clock.js";
 import { Failure, Invalid, LockBusy, Rejected, Stopped, Unavailable, textOf } from "./errors.js";
 
 const RESULT_BYTES_MAX = 1 << 20;
+const DEPTH_MAX = 64;
 const MESSAGE_BYTES_MAX = 4 << 10;
 const LINE_BYTES_MAX = 16 << 10;
 const LOG_BYTES_MAX = 4 << 20; // Lines of one attempt that wait for a connection; then they are dropped.
@@ -57,9 +58,22 @@ export function clean(text: string, bytesMax: number): string {
   return bytes.subarray(0, end).toString();
 }
 
+function depthOf(data: string): number {
+  let [depth, deepest, inText] = [0, 0, false];
+  for (let i = 0; i < data.length; i++) {
+    const char = data[i];
+    if (char === '"') inText = !inText;
+    else if (inText) i += char === "\\" ? 1 : 0;
+    else if (char === "[" || char === "{") deepest = Math.max(deepest, ++depth);
+    else if (char === "]" || char === "}") depth--;
+  }
+  return deepest;
+}
+
 /** Why a scheduler would not take this JSON, good as it is; empty if it does. */
 function notKept(data: string): string {
   let why = "";
+  if (depthOf(data) > DEPTH_MAX) return `it is nested deeper than ${DEPTH_MAX}`;
   // Rare: only then is it read again.
   if (!/\d{19}|\\ud[89a-f]/.test(data)) return why;
   const halfPair = /\p{Surrogate}/u;
@@ -84,12 +98,12 @@ export function success(value: unknown): Result {
     return failure(`the handler returned what is no JSON: ${textOf(error)}`, { final: true });
   }
   if (data === undefined) return failure(`the handler returned what is no JSON: ${typeof value}`, { final: true });
-  const odd = notKept(data);
-  if (odd) return failure(`the result cannot be kept: ${odd}`, { final: true });
   const size = Buffer.byteLength(data);
   if (size > RESULT_BYTES_MAX) {
     return failure(`the result has ${size} bytes, which is more than the limit of ${RESULT_BYTES_MAX}`, { final: true });
   }
+  const odd = notKept(data);
+  if (odd) return failure(`the result cannot be kept: ${odd}`, { final: true });
   return { success: true, data };
 }
 

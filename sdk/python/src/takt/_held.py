@@ -20,7 +20,9 @@ MESSAGE_BYTES_MAX = 4 << 10
 LINE_BYTES_MAX = 16 << 10
 LOG_BYTES_MAX = 4 << 20  # Lines of one attempt that wait for a connection; then they are dropped.
 DROPS_KEPT = 1000
+DEPTH_MAX = 64
 LONG_NUMBER = re.compile(r"\d{19}")
+TEXT_OR_BRACKET = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[][{}]')
 
 
 def clean(text: str, bytes_max: int) -> str:
@@ -36,6 +38,21 @@ def check_integer(text: str) -> None:
         raise OverflowError("an integer is beyond 64 bits; write it as a string")
 
 
+def check_depth(data: str) -> None:
+    # Few have as many brackets.
+    if data.count("[") + data.count("{") <= DEPTH_MAX:
+        return
+    depth = 0
+    for found in TEXT_OR_BRACKET.finditer(data):
+        first = data[found.start()]
+        if first in "[{":
+            depth += 1
+            if depth > DEPTH_MAX:
+                raise OverflowError(f"it is nested deeper than {DEPTH_MAX}")
+        elif first != '"':
+            depth -= 1
+
+
 def success(value: Any) -> dict[str, Any]:
     """The result of a handler that returned; a failure if that cannot be sent."""
     if value is None:
@@ -46,10 +63,14 @@ def success(value: Any) -> dict[str, Any]:
         if LONG_NUMBER.search(data):
             json.loads(data, parse_int=check_integer)
         size = len(data.encode())
+        if size <= RESULT_BYTES_MAX:
+            check_depth(data)
     except UnicodeEncodeError:
         return failure("the result cannot be kept: a text in it has half of a surrogate pair", final=True)
     except OverflowError as error:
         return failure(f"the result cannot be kept: {error}", final=True)
+    except RecursionError:
+        return failure(f"the result cannot be kept: it is nested deeper than {DEPTH_MAX}", final=True)
     except (TypeError, ValueError) as error:
         return failure(f"the handler returned what is no JSON: {error}", final=True)
     if size > RESULT_BYTES_MAX:
