@@ -21,6 +21,8 @@ struct JsonLimits {
     std::size_t bytes_max = 1 << 20;  // As REST bodies; callers with other bounds say so.
     std::size_t depth_max = 64;       // Deep enough for people, far from the end of any stack.
 };
+// Of a scheduler's answer: what it shows may be as deep as that, and lies in objects and lists.
+constexpr std::size_t kAnswerDepthMax = 80;
 
 // The value that `text` spells, whole. kInvalid, with line and column, for anything but one RFC
 // 8259 value; kExhausted if it is longer than `bytes_max`. Integers are exact or refused, other

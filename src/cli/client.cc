@@ -94,7 +94,8 @@ Result<ClientAnswer> Client::Call(HttpMethod method, const std::string& path, st
     if (!answer) return std::unexpected(WithItsField(answer.error()));
     ClientAnswer good{.status = answer->status, .body = std::move(answer->body)};
     if (!good.body.empty() && !answer->content_type.starts_with("text/csv")) {
-        auto value = ParseJson(good.body, {.bytes_max = kRemoteAnswerBytesMax});
+        auto value = ParseJson(good.body,
+                               {.bytes_max = kRemoteAnswerBytesMax, .depth_max = kAnswerDepthMax});
         if (!value) return std::unexpected(NotJson(answer->server, value.error()));
         good.value = std::move(*value);
     }

@@ -25,6 +25,39 @@ TEST_F(FanOutTest, ShardsHaveTheirNumbersAndTheNextStepTheirResults) {
     EXPECT_EQ(PayloadOf(Child(1)), "[1,null,3]");
 }
 
+// A list makes what is in it one level deeper, and so does the object of several last steps.
+TEST_F(FanOutTest, ResultsAsDeepAsMayBeDoNotMakeTheRunsDeeper) {
+    const std::string deep = std::string(64, '[') + std::string(64, ']');
+    const std::string reference = R"({"$results":{"step":"map","count":2}})";
+    At(0ms, Join({.id = "w", .capacity = 9}));
+    At(1ms, Flow({.workflow = MakeWorkflow({{.name = "map", .shards = 2}})}));
+    At(1ms, Flow({.id = "two", .workflow = MakeWorkflow({{.name = "map", .shards = 2}, {"b"}})}));
+    for (const char* run : {"run", "two"}) {
+        At(2ms, Done(Child(0, 0, 0, run), "1"));
+        At(2ms, Done(Child(0, 1, 0, run), deep));
+    }
+    At(2ms, Done(Child(1, 0, 0, "two"), deep));
+    EXPECT_EQ(ResultOf("run"), reference);
+    EXPECT_EQ(ResultOf("two"),
+              R"({"map":)" + reference + R"(,"b":{"$results":{"step":"b","count":1}}})");
+}
+
+TEST_F(FanOutTest, AConditionOnWhatIsTooDeepIsNotOnNothing) {
+    const std::string deep = std::string(64, '[') + std::string(64, ']');
+    At(0ms, Join({.id = "w", .capacity = 9}));
+    At(1ms, Flow({.workflow = MakeWorkflow(
+                      {{.name = "map", .shards = 1},
+                       {.name = "part",
+                        .after = {"map"},
+                        .condition = StepCondition{R"({"$from": "map", "pointer": "/0"})", deep}},
+                       {.name = "nothing",
+                        .after = {"map"},
+                        .condition = StepCondition{R"({"$from": "map"})", "null"}}})}));
+    At(2ms, Done(Child(0), deep));
+    EXPECT_EQ(ProgressOf().steps[1].status, StepStatus::kRunning);
+    EXPECT_EQ(ProgressOf().steps[2].status, StepStatus::kSkipped);
+}
+
 // One file of a thousand is broken: who looks at the run is told which, and what was said of it.
 TEST_F(FanOutTest, ARunNamesTheChildThatFailedFirst) {
     config.retry.retries_max = 0;

@@ -14,6 +14,8 @@ namespace {
 // A payload that is filled in may be no larger than one that a caller sends.
 constexpr std::size_t kFilledBytesMax = 1u << 20;
 constexpr JsonLimits kListLimits{.bytes_max = 64u << 20};
+// What stands in an object that is kept.
+constexpr JsonLimits kMemberLimits{.depth_max = kListLimits.depth_max - 1};
 // A run's own result; more goes by reference.
 constexpr std::size_t kRunResultBytesMax = 1u << 20;
 
@@ -117,6 +119,8 @@ bool ConditionHolds(const Run& run, std::uint32_t number) {
     const auto& condition = run.step(number).condition;
     if (!condition) return true;
     const auto value = FillStep(run, condition->value, std::nullopt);
+    // Too deep to be anything that can be written there; a value that is not there is null.
+    if (!value && value.error().code == ErrorCode::kInvalid) return false;
     const std::string_view json = value ? std::string_view(*value) : std::string_view("null");
     return CheckJson(json, kListLimits) && SameJson(json, condition->equals);
 }
@@ -170,14 +174,16 @@ Result<Text> PayloadOf(Run& run, std::uint32_t number, std::uint32_t index) {
 }
 
 // The result of the last step; if several are last, those of all of them by name. What is not in
-// memory any more goes by reference.
+// memory any more, or would be nested too deep, goes by reference.
 Text ResultOfRun(const Run& run) {
     const auto result = [&](std::uint32_t number) -> std::string {
         const StepProgress& progress = run.progress.steps[number];
         std::size_t known = 0;
         for (const auto& part : run.steps[number].results().parts) known += part.has_value();
         if (progress.success > known) return ReferenceTo(run, number);
-        return ResultOf(run, number).value_or("null");
+        std::string own = ResultOf(run, number).value_or("null");
+        const bool kept = !run.step(number).fans_out() || CheckJson(own, kListLimits);
+        return kept ? own : ReferenceTo(run, number);
     };
     if (const auto last = run.workflow->last()) {
         const Text* one = run.step(*last).fans_out() ? nullptr : run.steps[*last].results().Find(0);
@@ -191,10 +197,10 @@ Text ResultOfRun(const Run& run) {
         const std::string own = result(number);
         const bool fits = all.size() + own.size() < kRunResultBytesMax;
         all += ':';
-        if (!fits) {
-            all += ReferenceTo(run, number);
-        } else if (CheckJson(own)) {
+        if (fits && CheckJson(own, kMemberLimits)) {
             all += own;
+        } else if (!fits || CheckJson(own)) {
+            all += ReferenceTo(run, number);
         } else {
             AppendJsonString(all, own);
         }

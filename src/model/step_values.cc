@@ -234,7 +234,7 @@ class Filler {
             whole = sources_.input;
         }
         if (!whole) return false;
-        if (!CheckJson(*whole, kAnyJson)) {
+        if (!CheckJson(*whole, kSourceJson)) {
             if (!reference.pointer.empty()) return false;
             AppendJsonString(out, *whole);
             return true;

@@ -21,6 +21,8 @@ namespace takt::internal {
 
 // Payloads and results may be as large as a store takes them, and each was checked when it came.
 constexpr JsonLimits kAnyJson{.bytes_max = 64u << 20};
+// What a reference stands for: a list of values, each as deep as may be, of which it may take one.
+constexpr JsonLimits kSourceJson{.bytes_max = 64u << 20, .depth_max = kAnyJson.depth_max + 1};
 
 struct StepReference {
     enum class Kind : std::uint8_t { kFrom, kInput, kItem };

@@ -40,6 +40,22 @@ TEST(StepValuesTest, WhatIsNestedTooDeepWithItsValuesIsRefused) {
     EXPECT_EQ(filled.error().code, ErrorCode::kInvalid);
 }
 
+// The results of a step's shards, each as deep as may be, are a list that is deeper.
+TEST(StepValuesTest, APartOfAListOfDeepResultsIsThereAndTheWholeIsRefused) {
+    const std::string deep = std::string(64, '[') + std::string(64, ']');
+    const std::string list = "[1," + deep + "]";
+    ValueSources sources;
+    sources.result = [&](std::string_view) { return std::optional<std::string_view>(list); };
+
+    EXPECT_EQ(FillIn(R"({"$from": "before", "pointer": "/0", "default": 7})", sources).value(),
+              "1");
+    EXPECT_EQ(FillIn(R"({"$from": "before", "pointer": "/1"})", sources).value(), deep);
+    const auto whole = FillIn(R"({"$from": "before", "default": 7})", sources);
+
+    ASSERT_FALSE(whole);
+    EXPECT_EQ(whole.error().code, ErrorCode::kInvalid);
+}
+
 TEST(StepValuesTest, EachValueBecomesWhatItStandsFor) {
     const struct {
         std::string_view json;

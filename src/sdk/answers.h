@@ -19,7 +19,9 @@ using Read_t = decltype(std::declval<Read>()(std::declval<const JsonFields&>()))
 template <typename Read>
 Result<Read_t<Read>> ReadAnswer(const internal::Result<std::string>& answer, Read read) {
     if (!answer) return ErrorOf(answer.error());
-    if (auto checked = internal::CheckJson(*answer, {.bytes_max = answer->size()}); !checked) {
+    const internal::JsonLimits limits{.bytes_max = answer->size(),
+                                      .depth_max = internal::kAnswerDepthMax};
+    if (auto checked = internal::CheckJson(*answer, limits); !checked) {
         return ErrorOf(internal::NotJson("the scheduler", checked.error()));
     }
     return read(JsonFields(internal::JsonView(*answer)));

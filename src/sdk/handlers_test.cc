@@ -134,6 +134,29 @@ TEST_F(HandlersTest, TypesOfOnesOwnAreReadAndWritten) {
     EXPECT_EQ(failed->attempt, 1u) << "no retry can mend it";
 }
 
+// As deep as a result may be, it lies in an answer that is deeper.
+TEST_F(HandlersTest, AClientReadsTheDeepestResultThatIsKept) {
+    Start();
+    const auto nested = [](std::size_t depth) {
+        return std::string(depth, '[') + std::string(depth, ']');
+    };
+    auto worker = MakeWorker("w");
+    worker->Handle("nest", [&](TaskContext& context) {
+        return TaskResult::Success(nested(std::stoul(context.payload())));
+    });
+    Join(*worker);
+    Client client = MakeClient();
+    const auto kept = client.Run({.type = "nest", .payload = "64"}, kPatience);
+    ASSERT_TRUE(kept) << kept.error().message;
+    EXPECT_EQ(kept->result, nested(64));
+    const auto listed = client.ListExecutions();
+    ASSERT_TRUE(listed) << listed.error().message;
+    const auto refused = client.Run({.type = "nest", .payload = "65"}, kPatience);
+    ASSERT_TRUE(refused) << refused.error().message;
+    EXPECT_EQ(refused->attempt, 1u) << "no retry can mend it";
+    EXPECT_THAT(refused->error->message, HasSubstr("nested deeper than 64"));
+}
+
 TEST_F(HandlersTest, OneTypeHasOneHandlerOfWhateverKind) {
     Start();
     auto worker = MakeWorker("w");

@@ -1,5 +1,8 @@
 """takt worker as a supervisor sees it: refused when it cannot work, and in order when it is stopped."""
+import http.server
+import json
 import signal
+import threading
 import time
 import unittest
 
@@ -34,6 +37,37 @@ class WorkerTest(TaktTest):
         self.start("w1", "worker", "--demo", "--id", "w1",
                    env=environment() | {"TAKT_SERVER": f"http://127.0.0.1:1,{self.url}"})
         until(lambda: self.worker_row("w1").get("connected"), "the worker is attached")
+
+    def test_what_a_service_answers_is_shown_as_deep_as_it_is_kept(self):
+        class Mirror(http.server.BaseHTTPRequestHandler):
+            def do_POST(self):
+                order = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+                text = order["payload"].encode()
+                self.send_response(200)
+                self.send_header("Content-Length", str(len(text)))
+                self.end_headers()
+                self.wfile.write(text)
+
+            def log_message(self, *_):
+                pass
+
+        service = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Mirror)
+        threading.Thread(target=service.serve_forever, daemon=True).start()
+        self.addCleanup(service.server_close)
+        self.addCleanup(service.shutdown)
+        self.serve()
+        self.worker("w1", "--http", f"mirror=http://127.0.0.1:{service.server_port}/")
+
+        def ended_of(text):
+            order = self.takt_json("submit", "mirror", text, "--text", "--retries", "3")
+            return self.until_status(order["id"], "success", "failed")
+
+        deep = "[" * 64 + "]" * 64
+        self.assertEqual(ended_of(deep)["result"], json.loads(deep))
+        refused = ended_of(f"[{deep}]")
+        self.assertEqual((refused["status"], refused["attempt"]), ("failed", 1))
+        self.assertIn("nested deeper than 64", refused["error"]["message"])
+        self.assertEqual(ended_of(f"[{deep}")["result"], f"[{deep}", "no JSON: a text")
 
     def test_types_that_it_has_no_handler_for_are_refused(self):
         ended = self.run_takt("worker", "--demo", "--types", "nope,noop")
