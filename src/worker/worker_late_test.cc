@@ -160,6 +160,25 @@ TEST_F(FakeSchedulerTest, AnAttemptThatTakesTooLongIsATimeoutInTheSameWords) {
     }
 }
 
+// The work is done: to run it again would do it twice.
+TEST_F(FakeSchedulerTest, AHandlerThatSucceedsWhenItIsStoppedAtItsTimeoutHasSucceeded) {
+    HandlerRegistry handlers;
+    ASSERT_TRUE(handlers.AddFunction("noop", [](TaskContext& context) {
+        while (!context.stop_token().stop_requested()) std::this_thread::yield();
+        return TaskResult::Success("7");
+    }));
+    Start(std::move(handlers));
+    AwaitHello();
+    Welcome(1);
+    SchedulerFrame assign = Assign("late", 1);
+    assign.mutable_assigns(0)->set_timeout_ms(50);
+    Send(assign);
+    const auto result = Await(HasResult).results(0);
+    EXPECT_TRUE(result.success()) << result.message();
+    EXPECT_EQ(result.data(), "7");
+    EXPECT_GE(result.ran_ms(), 49u);
+}
+
 // The leader changes while a handler runs: the next one learns for how long it has been running.
 TEST_F(FakeSchedulerTest, ANewLeaderIsToldHowLongAnAttemptHasBeenRunning) {
     std::promise<void> may_end;
