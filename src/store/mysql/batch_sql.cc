@@ -10,6 +10,7 @@
 #include "base/failpoint.h"
 #include "model/record.h"
 #include "store/mysql/batch_statements.h"
+#include "store/mysql/once_statements.h"
 #include "store/mysql/schema.h"
 #include "store/mysql/values.h"
 #include "store/sql/execution_row.h"
@@ -17,13 +18,14 @@
 namespace takt::internal::mysql {
 namespace {
 
-// Changes of executions in one pair of tables: those of roots, or of children.
+// Changes of executions in one pair of tables: those of children, or of roots that are not in
+// `once_live`.
 class Executions {
   public:
     // `prefix` is that of both tables.
     Executions(Packets& packets, const std::string& prefix)
-        : delete_live_(packets, Delete(prefix + "live")),
-          delete_history_(packets, Delete(prefix + "history")),
+        : delete_live_(packets, DeleteBySerial(prefix + "live")),
+          delete_history_(packets, DeleteBySerial(prefix + "history")),
           insert_live_(packets, prefix + "live"),
           insert_history_(packets, prefix + "history"),
           update_live_(packets, prefix + "live") {}
@@ -49,13 +51,6 @@ class Executions {
     }
 
   private:
-    static Frame Delete(const std::string& table) {
-        return {fmt::format("DELETE gone FROM {}", kSerialsBegin), ",",
-                fmt::format("{} STRAIGHT_JOIN {} AS gone ON gone.serial = named.serial",
-                            kSerialsEnd, table),
-                true};
-    }
-
     Statement delete_live_, delete_history_;
     ExecutionInsert insert_live_, insert_history_;
     StateUpdate update_live_;
@@ -67,11 +62,14 @@ class Executions {
 class Composer {
   public:
     // `prefix` is that of the partition's tables.
-    Composer(Packets& packets, std::string prefix, Partition partition, const PurgePlan& plan)
+    Composer(Packets& packets, std::string prefix, Partition partition, const PurgePlan& plan,
+             Serial once_after)
         : packets_(packets),
           prefix_(std::move(prefix)),
           partition_(partition),
           plan_(plan),
+          once_after_(once_after),
+          once_(packets, prefix_),
           roots_(packets, prefix_),
           children_(packets, prefix_ + "child_"),
           put_tasks_(packets, Insert("tasks", "id, partition_id, name, record",
@@ -92,6 +90,7 @@ class Composer {
           append_logs_(packets, Insert("logs", "execution, chunk, attempt, at_ms, content")) {}
 
     void operator()(const ExecutionChange& change) {
+        if (IsOnce(change.row, once_after_)) return once_.Add(change);
         (change.row.parent.empty() ? roots_ : children_).Add(change);
     }
 
@@ -174,6 +173,7 @@ class Composer {
     void operator()(const Purge& change) { purges_.push_back(&change); }
 
     void Finish() {
+        once_.Flush();
         roots_.Flush();
         children_.Flush();
         for (Statement* statement :
@@ -244,6 +244,8 @@ class Composer {
     const std::string prefix_;
     const Partition partition_;
     const PurgePlan& plan_;
+    const Serial once_after_;
+    OnceExecutions once_;
     Executions roots_, children_;
     Statement put_tasks_, delete_tasks_, put_workers_, delete_workers_;
     Statement put_settings_, delete_settings_, put_records_, delete_records_;
@@ -254,7 +256,7 @@ class Composer {
 }  // namespace
 
 BatchSql MakeBatchSql(const Batch& batch, const std::string& prefix, std::size_t packet_bytes_max,
-                      const PurgePlan& plan) {
+                      const PurgePlan& plan, Serial once_after) {
     Packets packets(packet_bytes_max);
     packets.Add(TAKT_MUTANT("mysql.half_batches") ? "SET autocommit = 1" : "START TRANSACTION");
     packets.Add(fmt::format("UPDATE {}terms SET sequence = {}, last_serial = "
@@ -264,7 +266,7 @@ BatchSql MakeBatchSql(const Batch& batch, const std::string& prefix, std::size_t
                             batch.term.epoch, batch.term.nonce, batch.sequence - 1),
                 1);
     const Partition partition = batch.term.partition;
-    Composer composer(packets, TablePrefix(prefix, partition), partition, plan);
+    Composer composer(packets, TablePrefix(prefix, partition), partition, plan, once_after);
     for (const Change& change : batch.changes) std::visit(composer, change);
     composer.Finish();
     return packets.Finish();

@@ -38,8 +38,8 @@ struct PurgePlan {
     Serial events_end = 0;
 };
 
-// REQUIRES: a batch with a Purge has a plan.
+// REQUIRES: a batch with a Purge has a plan. `once_after`: see IsOnce.
 BatchSql MakeBatchSql(const Batch& batch, const std::string& prefix, std::size_t packet_bytes_max,
-                      const PurgePlan& plan = {});
+                      const PurgePlan& plan = {}, Serial once_after = 0);
 
 }  // namespace takt::internal::mysql

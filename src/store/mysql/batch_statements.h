@@ -107,7 +107,48 @@ class Statement {
     std::size_t rows_ = 0;
 };
 
+// Deletes rows by their serials, each of which must be there.
+inline Frame DeleteBySerial(const std::string& table) {
+    return {fmt::format("DELETE gone FROM {}", kSerialsBegin), ",",
+            fmt::format("{} STRAIGHT_JOIN {} AS gone ON gone.serial = named.serial", kSerialsEnd,
+                        table),
+            true};
+}
+
 constexpr std::size_t kExecutionColumnCount = 35;
+inline const std::vector<std::string_view>& ExecutionColumnNames() {
+    static const std::vector<std::string_view> kNames = [] {
+        std::vector<std::string_view> names;
+        std::string_view rest = sql::kExecutionColumns;
+        while (!rest.empty()) {
+            const std::size_t end = std::min(rest.find(", "), rest.size());
+            names.push_back(rest.substr(0, end));
+            rest.remove_prefix(std::min(end + 2, rest.size()));
+        }
+        TAKT_CHECK(names.size() == kExecutionColumnCount);
+        return names;
+    }();
+    return kNames;
+}
+
+// The key, and the order of sql::kStateAssignments.
+inline constexpr std::array<std::string_view, 13> kStateNames = {
+    "serial", "status",      "attempt",       "failures",       "losses",  "epoch",   "token",
+    "worker", "ready_at_ms", "started_at_ms", "finished_at_ms", "outcome", "progress"};
+
+// The rows with these columns alone, each between the two brackets.
+inline void AppendRows(std::string& to, const Grid& grid, const std::vector<std::size_t>& columns,
+                       std::string_view brackets = "()") {
+    for (std::size_t row = 0; row < grid.rows(); ++row) {
+        if (row > 0) to += ',';
+        to += brackets[0];
+        for (const std::size_t c : columns) {
+            if (c != columns.front()) to += ',';
+            to += grid.At(row, c);
+        }
+        to += brackets[1];
+    }
+}
 
 // Executions that enter a table. Parsing is half of the server's work, so columns in which all rows
 // have their default (0 or NULL) are left out.
@@ -123,7 +164,7 @@ class ExecutionInsert {
 
     void Flush() {
         if (grid_.rows() == 0) return;
-        static const std::vector<std::string_view> names = ColumnNames();
+        const std::vector<std::string_view>& names = ExecutionColumnNames();
         std::vector<std::size_t> columns;
         std::string text = "INSERT INTO " + table_ + " (";
         for (std::size_t c = 0; c < grid_.columns(); ++c) {
@@ -134,30 +175,12 @@ class ExecutionInsert {
             columns.push_back(c);
         }
         text += ") VALUES ";
-        for (std::size_t row = 0; row < grid_.rows(); ++row) {
-            text += row == 0 ? "(" : "),(";
-            for (const std::size_t c : columns) {
-                if (c != columns.front()) text += ',';
-                text += grid_.At(row, c);
-            }
-        }
-        packets_.Add(text + ")");
+        AppendRows(text, grid_, columns);
+        packets_.Add(text);
         grid_.Clear();
     }
 
   private:
-    static std::vector<std::string_view> ColumnNames() {
-        std::vector<std::string_view> names;
-        std::string_view rest = sql::kExecutionColumns;
-        while (!rest.empty()) {
-            const std::size_t end = std::min(rest.find(", "), rest.size());
-            names.push_back(rest.substr(0, end));
-            rest.remove_prefix(std::min(end + 2, rest.size()));
-        }
-        TAKT_CHECK(names.size() == kExecutionColumnCount);
-        return names;
-    }
-
     Packets& packets_;
     const std::string table_;
     Grid grid_{kExecutionColumnCount};
@@ -182,9 +205,9 @@ class StateUpdate {
         if (rows == 0) return;
         // Without the hint it may scan, as kSerialsBegin tells.
         std::string text = "UPDATE " + table_ + " FORCE INDEX (PRIMARY)";
-        for (std::size_t c = 1; c < kNames.size(); ++c) {
+        for (std::size_t c = 1; c < kStateNames.size(); ++c) {
             text += c == 1 ? " SET " : ",";
-            text += kNames[c];
+            text += kStateNames[c];
             text += '=';
             if (grid_.IsSame(c)) {
                 text += grid_.At(0, c);
@@ -208,14 +231,9 @@ class StateUpdate {
     }
 
   private:
-    // The order of sql::kStateAssignments.
-    static constexpr std::array<std::string_view, 13> kNames = {
-        "serial", "status",      "attempt",       "failures",       "losses",  "epoch",   "token",
-        "worker", "ready_at_ms", "started_at_ms", "finished_at_ms", "outcome", "progress"};
-
     Packets& packets_;
     const std::string table_;
-    Grid grid_{kNames.size()};
+    Grid grid_{kStateNames.size()};
 };
 
 }  // namespace takt::internal::mysql

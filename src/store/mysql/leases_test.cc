@@ -240,7 +240,7 @@ TEST_F(MysqlLeaseTest, AnElectionThatWaitsHoldsUpNothingElse) {
 TEST_F(MysqlLeaseTest, ALeaderOfTheVersionBeforeIsRespected) {
     const auto store = Open();
     database_.Root().Run(
-        "INSERT INTO takt_terms VALUES (0, 7, 99, 4, 0);"
+        "INSERT INTO takt_terms VALUES (0, 7, 99, 4, 0, 0);"
         "INSERT INTO takt_leases VALUES (0, 7, 99, 'old', 'http://old', "
         "UTC_TIMESTAMP(3) + INTERVAL 1 HOUR, 1);"
         "INSERT INTO takt_nodes VALUES ('old', 'http://old', '0.1', 5, "

@@ -33,7 +33,7 @@ TEST_F(MysqlPartitionsTest, TablesAreMadeByTheFirstCommitAndGoneWithThePartition
     EXPECT_EQ(CountTables("takt\\_7\\_%"), 0);
 
     ASSERT_TRUE(Commit(*store, MakeBatch(*term, 1, {SettingPut{"a", "1"}})));
-    EXPECT_EQ(CountTables("takt\\_7\\_%"), 11);
+    EXPECT_EQ(CountTables("takt\\_7\\_%"), 12);
 
     ASSERT_TRUE(
         Await<void>([&](Done<void> done) { store->DropPartition(kOther, std::move(done)); }));

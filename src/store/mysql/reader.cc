@@ -103,6 +103,7 @@ Result<std::vector<std::optional<Execution>>> Reader::FindExecutions(
     return From(partition, Found(ids.size()), [&](const std::string& prefix) {
         std::vector<std::string> queries;
         std::string list;
+        std::vector<Serial> serials;  // Of the ids that spell one.
         const auto flush = [&] {
             if (list.empty()) return;
             for (const std::string_view table :
@@ -111,6 +112,11 @@ Result<std::vector<std::optional<Execution>>> Reader::FindExecutions(
                                               sql::kExecutionColumns, prefix, table, list));
             }
             list.clear();
+            if (serials.empty()) return;
+            queries.push_back(
+                fmt::format("SELECT {} FROM {}once_live FORCE INDEX (PRIMARY) WHERE serial IN ({})",
+                            sql::kExecutionColumns, prefix, fmt::join(serials, ",")));
+            serials.clear();
         };
         std::size_t count = 0;
         for (const ExecutionId& id : ids) {
@@ -118,6 +124,7 @@ Result<std::vector<std::optional<Execution>>> Reader::FindExecutions(
             if (!IsValidId(id.view())) continue;
             if (!list.empty()) list += ',';
             AppendText(list, id.view());
+            if (const auto serial = ParseSerial(id.view())) serials.push_back(*serial);
             if (++count % kIdsMax == 0) flush();
         }
         flush();
@@ -200,15 +207,18 @@ std::vector<Execution> Reader::ListWhole(const ExecutionFilter& filter) {
 void Reader::ReadGroup(Connection& connection, const ExecutionFilter& filter,
                        const std::vector<Serial>& group, ListPage& page) {
     std::string packet;
-    for (const bool children : {false, true}) {
-        if (children ? !filter.parent && !filter.children : filter.parent.has_value()) continue;
+    const auto add = [&](std::string_view table) {
         if (!packet.empty()) packet += ';';
-        packet += fmt::format(
-            "SELECT {0} FROM {1}live FORCE INDEX (PRIMARY) WHERE serial IN ({2});"
-            "SELECT {0} FROM {1}history FORCE INDEX (PRIMARY) WHERE serial IN ({2})",
-            sql::kExecutionColumns,
-            TablePrefix(options_.prefix, filter.partition) + (children ? "child_" : ""),
-            fmt::join(group, ","));
+        packet +=
+            fmt::format("SELECT {} FROM {}{} FORCE INDEX (PRIMARY) WHERE serial IN ({})",
+                        sql::kExecutionColumns, TablePrefix(options_.prefix, filter.partition),
+                        table, fmt::join(group, ","));
+    };
+    if (!filter.parent) {
+        for (const std::string_view table : {"once_live", "live", "history"}) add(table);
+    }
+    if (filter.parent || filter.children) {
+        for (const std::string_view table : {"child_live", "child_history"}) add(table);
     }
     sql::ExecutionReader reader;
     std::vector<Execution> found;

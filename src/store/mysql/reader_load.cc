@@ -2,7 +2,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
+#include <span>
+#include <vector>
 
 #include "store/mysql/reader.h"
 #include "store/mysql/values.h"
@@ -134,7 +135,7 @@ LoadPage Reader::LoadRecords(Partition partition, std::uint8_t kind, std::string
     }
 }
 
-// Runs and their children together, by serial.
+// Of all tables together, by serial.
 LoadPage Reader::LoadExecutions(Partition partition, Serial after) {
     const std::string prefix = TablePrefix(options_.prefix, partition);
     LoadPage page;
@@ -149,19 +150,23 @@ LoadPage Reader::LoadExecutions(Partition partition, Serial after) {
                 "LIMIT {}",
                 sql::kExecutionColumns, prefix, table, after, wanted + 1);
         };
-        const std::string queries[] = {LastSerial(partition), select("live"), select("child_live")};
+        const std::string queries[] = {LastSerial(partition), select("live"), select("once_live"),
+                                       select("child_live")};
         std::vector<Rows> rows = Query(queries);
         if (rows[0].Next()) page.last_serial = rows[0].Unsigned(0);
-        std::array<bool, 2> has = {rows[1].Next(), rows[2].Next()};
-        std::size_t count = 0;
-        for (; count < wanted && (has[0] || has[1]); ++count) {
-            const bool child = !has[0] || (has[1] && rows[2].Unsigned(0) < rows[1].Unsigned(0));
-            Rows& next = rows[child ? 2 : 1];
-            size.Add(next.bytes());
-            page.executions.push_back(reader.Read(next));
-            has[child ? 1 : 0] = next.Next();
+        std::vector<Rows*> tables;  // Those that have a row left.
+        for (Rows& table : std::span(rows).subspan(1)) {
+            if (table.Next()) tables.push_back(&table);
         }
-        if (!has[0] && !has[1]) return page;
+        std::size_t count = 0;
+        for (; count < wanted && !tables.empty(); ++count) {
+            const auto next = std::ranges::min_element(
+                tables, {}, [](const Rows* table) { return table->Unsigned(0); });
+            size.Add((*next)->bytes());
+            page.executions.push_back(reader.Read(**next));
+            if (!(*next)->Next()) tables.erase(next);
+        }
+        if (tables.empty()) return page;
         after = page.executions.back().serial;
         if (!size.full()) continue;
         page.next = "e" + std::to_string(after);

@@ -120,6 +120,15 @@ constexpr std::array<std::string_view, 4> kRows2 = {
     body LONGBLOB NOT NULL))",
 };
 
+// Executions of one-off tasks with generated ids are in a table without any other index than the key,
+// for they need none: what is written to it counts, with each of them inserted, changed and deleted.
+// `room` is what a row gives up when it is assigned, which makes it longer: a page is full of rows as they
+// were inserted, and else would be split again and again. `writes` lets each change change
+// something. An update is written as an insert (once_statements.h), so nothing but the key must be said.
+constexpr std::string_view kOnceLive = R"({0}once_live ({1},
+    writes INT UNSIGNED NOT NULL DEFAULT 0,
+    room VARBINARY(64) NOT NULL DEFAULT '................................................................'))";
+
 // Tables of the whole cluster. `terms` is the fence, locked by every commit; `leases` is apart from
 // it, so that a renewal never waits for a commit.
 constexpr std::array<std::string_view, 3> kShared1 = {
@@ -162,9 +171,9 @@ constexpr std::string_view kSchedulers = R"({0}schedulers (
 // that may be twice as much, and the other rows of its statement are a quarter of a megabyte.
 constexpr std::size_t kPacketBytesMin = 8 << 20;
 
-constexpr std::array<std::string_view, 11> kRowTables = {
-    "live",     "history", "child_live", "child_history", "tasks", "workers",
-    "settings", "records", "events",     "audit",         "logs",
+constexpr std::array<std::string_view, 12> kRowTables = {
+    "live",    "history",  "once_live", "child_live", "child_history", "tasks",
+    "workers", "settings", "records",   "events",     "audit",         "logs",
 };
 constexpr std::array<std::string_view, 4> kSharedTables = {"terms", "leases", "nodes",
                                                            "schedulers"};
@@ -177,6 +186,17 @@ std::string CreateTable(std::string_view table, const std::string& prefix,
 
 std::string ExecutionColumns2() {
     return fmt::format("{},\n    {}", kExecutionColumns1, fmt::join(kAddedColumns2, ",\n    "));
+}
+
+std::string CreateOnceLive(const std::string& prefix) {
+    std::string columns = ExecutionColumns2();
+    for (const std::string_view type : {"BLOB", "VARCHAR(64)", "VARCHAR(16)"}) {
+        const std::string said = std::string(type) + " NOT NULL";
+        for (std::size_t at = 0; (at = columns.find(said, at)) != std::string::npos;) {
+            columns.replace(at, said.size(), type);
+        }
+    }
+    return CreateTable(kOnceLive, prefix, columns);
 }
 
 // "10.11.19-MariaDB-…" and "8.0.36": major * 1000 + minor.
@@ -214,8 +234,37 @@ std::optional<std::string> MarkMigration(Connection& connection, const std::stri
     return std::string(older.Bytes(0));
 }
 
+// In a statement of a step: it is for each partition that has tables, and this is their prefix.
+constexpr std::string_view kEach = "<each>";
+
+// The partitions that have been led and whose tables are there.
+std::vector<Partition> PartitionsThere(Connection& connection, const std::string& prefix) {
+    std::vector<Partition> there = {kDefaultPartition};
+    Rows rows = connection.Query(fmt::format(
+        "SELECT partition_id FROM {}terms WHERE partition_id <> {}", prefix, kDefaultPartition));
+    while (rows.Next()) {
+        const auto partition = static_cast<Partition>(rows.Int(0));
+        try {
+            connection.Run(
+                fmt::format("SELECT 1 FROM {}live LIMIT 0", TablePrefix(prefix, partition)));
+            there.push_back(partition);
+        } catch (const MysqlError& error) {
+            if (error.code() != ER_NO_SUCH_TABLE) throw;
+        }
+    }
+    return there;
+}
+
 // A step that stopped half way has added some columns already.
-void RunStep(Connection& connection, const std::string& statement) {
+void RunStep(Connection& connection, const std::string& prefix, const std::string& statement) {
+    const std::size_t each = statement.find(kEach);
+    if (each != std::string::npos) {
+        for (const Partition partition : PartitionsThere(connection, prefix)) {
+            std::string own = statement;
+            connection.Run(own.replace(each, kEach.size(), TablePrefix(prefix, partition)));
+        }
+        return;
+    }
     try {
         connection.Run(statement);
     } catch (const MysqlError& error) {
@@ -240,7 +289,13 @@ std::vector<std::vector<std::string>> Migrations(const std::string& prefix) {
     for (const std::string_view table : kRows2) {
         second.push_back(CreateTable(table, prefix, ExecutionColumns2()));
     }
-    return {first, second};
+    // What is live stays where it is: up to a serial that the fence has. It ends all terms, so that a
+    // scheduler of the version before that was frozen meanwhile puts nothing there any more.
+    std::vector<std::string> third = {
+        CreateOnceLive(std::string(kEach)),
+        fmt::format("ALTER TABLE {}terms ADD COLUMN once_after BIGINT NOT NULL DEFAULT 0", prefix),
+        fmt::format("UPDATE {}terms SET once_after = last_serial, nonce = 0", prefix)};
+    return {first, second, third};
 }
 
 std::string TablePrefix(const std::string& prefix, Partition partition) {
@@ -256,8 +311,7 @@ std::string PartitionSql(const std::string& prefix, Partition partition) {
     for (const std::string_view table : kRows2) {
         sql += CreateTable(table, own, ExecutionColumns2()) + ";";
     }
-    sql.pop_back();
-    return sql;
+    return sql + CreateOnceLive(own);
 }
 
 std::string DropSql(const std::string& prefix, Partition partition) {
@@ -306,7 +360,9 @@ Result<void> Migrate(Connection& connection, const MysqlOptions& options,
         older = MarkMigration(connection, prefix, version, migrations.size());
     }
     for (; !older && version < migrations.size(); ++version) {
-        for (const std::string& statement : migrations[version]) RunStep(connection, statement);
+        for (const std::string& statement : migrations[version]) {
+            RunStep(connection, prefix, statement);
+        }
         connection.Run(fmt::format("REPLACE INTO {}schema (only_row, version) VALUES (1, {})",
                                    prefix, version + 1));
     }

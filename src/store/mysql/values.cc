@@ -65,6 +65,27 @@ void AppendUnsigned(std::string& to, std::uint64_t number) {
     AppendNumber(to, number);
 }
 
+void JsonGrid::Text(std::string_view text) {
+    ((text_ += '"') += text) += '"';
+    End();
+}
+
+void JsonGrid::Blob(std::string_view bytes) {
+    static constexpr std::string_view kDigits = "0123456789abcdef";
+    text_ += '"';
+    for (const char c : bytes) {
+        text_ += kDigits[static_cast<unsigned char>(c) >> 4];
+        text_ += kDigits[static_cast<unsigned char>(c) & 15];
+    }
+    text_ += '"';
+    End();
+}
+
+bool IsPlainJson(std::string_view text) {
+    return std::ranges::all_of(
+        text, [](char c) { return c >= ' ' && c < 0x7f && c != '"' && c != '\\' && c != '\''; });
+}
+
 std::string_view Grid::At(std::size_t row, std::size_t column) const {
     const std::size_t index = row * columns_ + column;
     const std::size_t begin = index == 0 ? 0 : ends_[index - 1];

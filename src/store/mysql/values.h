@@ -67,13 +67,28 @@ class Grid {
     bool IsSame(std::size_t column) const;
     void Clear() { text_.clear(), ends_.clear(); }
 
-  private:
+  protected:
     void End() { ends_.push_back(text_.size()); }
 
-    const std::size_t columns_;
     std::string text_;
+
+  private:
+    const std::size_t columns_;
     std::vector<std::size_t> ends_;  // Of each value in text_.
     std::string kept_;
 };
+
+// The same as values of JSON: bytes as hexadecimal digits, and nothing for no value. A text must be
+// one that both JSON and a literal hold as it is (IsPlainJson).
+class JsonGrid : public Grid {
+  public:
+    using Grid::Grid;
+
+    void Int(std::int64_t number) { AppendInt(text_, number), End(); }
+    void Text(std::string_view text);
+    void Blob(std::string_view bytes);
+    void Null() { text_ += "\"\"", End(); }
+};
+bool IsPlainJson(std::string_view text);
 
 }  // namespace takt::internal::mysql

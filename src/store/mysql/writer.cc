@@ -49,9 +49,12 @@ Result<void> Writer::Commit(const Batch& batch) {
     const Partition partition = batch.term.partition;
     PurgePlanner& planner =
         planners_.try_emplace(partition, TablePrefix(options_.prefix, partition)).first->second;
-    const PurgePlan plan =
-        session_.Retry([&](Connection& connection) { return planner.Plan(connection, batch); });
-    const BatchSql sql = MakeBatchSql(batch, options_.prefix, packet_bytes_, plan);
+    Serial once_after = 0;
+    const PurgePlan plan = session_.Retry([&](Connection& connection) {
+        once_after = OnceAfter(connection, partition);
+        return planner.Plan(connection, batch);
+    });
+    const BatchSql sql = MakeBatchSql(batch, options_.prefix, packet_bytes_, plan, once_after);
     for (const std::string& packet : sql.packets) {
         // The server would end the session for it, each time.
         if (packet.size() + 1 < server_bytes_max_) continue;
@@ -159,6 +162,16 @@ Result<void> Writer::AskTerm(const Term& term, std::uint64_t sequence) {
         if (error.lost()) session_.Drop();
         return std::unexpected(Judge(error, options_));
     }
+}
+
+// It never changes once the tables are of this version, which they are since the store is open.
+Serial Writer::OnceAfter(Connection& connection, Partition partition) {
+    const auto known = once_after_.find(partition);
+    if (known != once_after_.end()) return known->second;
+    Rows row = connection.Query(fmt::format(
+        "SELECT once_after FROM {}terms WHERE partition_id = {}", options_.prefix, partition));
+    if (!row.Next()) return 0;  // Nobody has led it, so the fence lets nothing pass.
+    return once_after_[partition] = row.Unsigned(0);
 }
 
 void Writer::Rollback() {

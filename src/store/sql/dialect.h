@@ -15,6 +15,9 @@ struct Dialect {
     std::string (*use_index)(std::string_view index);
     // Whether the column's text contains the parameter, byte by byte.
     std::string (*contains)(std::string_view column);
+    // Whether live executions of one-off tasks with generated ids are in a table of their own,
+    // `once_live`, without any index but its key.
+    bool once_live = false;
 
     // `index` without its prefix.
     std::string UseIndex(std::string_view index) const {
@@ -47,6 +50,7 @@ inline Dialect Mysql(std::string table_prefix) {
             },
         .contains =
             [](std::string_view column) { return "INSTR(" + std::string(column) + ", ?) > 0"; },
+        .once_live = true,
     };
 }
 

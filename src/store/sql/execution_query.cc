@@ -1,6 +1,7 @@
 #include "store/sql/execution_query.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "store/sql/execution_row.h"
 
@@ -88,6 +89,7 @@ class TableQueries {
     void Add(bool family, bool history) {
         const std::vector<Status> statuses = Those(filter_.statuses, history);
         if (!filter_.statuses.empty() && statuses.empty()) return;
+        if (dialect_.once_live && !family && !history) AddOnce(statuses);
         table_ = std::string(family ? "child_" : "") + (history ? "history" : "live");
         if (filter_.parent) {
             AddQuery("_parent", [&](Select& select) { WhereFamily(select); }, statuses);
@@ -117,6 +119,18 @@ class TableQueries {
         conditions(select);
         WhereStatus(select, of);
         to_.push_back(select.WhereRest(filter_).Newest(filter_.limit));
+    }
+
+    // The task of such a row has its id, which is the serial.
+    void AddOnce(const std::vector<Status>& statuses) {
+        table_ = "once_live";
+        if (!filter_.task) return AddQuery("", [](Select&) {}, statuses);
+        const std::optional<Serial> serial = ParseSerial(filter_.task->view());
+        if (!serial) return;
+        AddQuery(
+            "",
+            [&](Select& select) { select.Where("serial = ?", static_cast<std::int64_t>(*serial)); },
+            statuses);
     }
 
     void AddTask(bool family, const std::vector<Status>& statuses) {
