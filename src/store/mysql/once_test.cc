@@ -17,15 +17,6 @@ using conformance::Show;
 
 class MysqlOnceTest : public MysqlStoreTest {
   protected:
-    Execution MakeOnce() {
-        Execution row = make_.OneOff("named below");
-        boost::intrusive_ptr<Task> task(new Task(*row.task));
-        row.id = ExecutionId(Text(SerialText(row.serial)));
-        task->id = TaskId(row.id.text());
-        row.task = task;
-        return row;
-    }
-
     static std::vector<std::optional<Execution>> Find(Store& store, std::vector<ExecutionId> ids) {
         using Found = std::vector<std::optional<Execution>>;
         auto found = Await<Found>([&](Done<Found> done) {
@@ -54,7 +45,7 @@ class MysqlOnceTest : public MysqlStoreTest {
     }
 };
 
-// What a store must know after any changes: each execution as it was written last, and where.
+// A plain map beside the store: each execution as it was written last, and where.
 struct Model {
     std::map<Serial, std::pair<Place, Execution>> rows;
 
@@ -76,7 +67,7 @@ Execution WithOutcome(Execution row, std::size_t data_bytes) {
     return row;
 }
 
-// Whatever happens to executions, and together with what, is read back as it was written.
+// Executions are read back as they were written, in any mix of changes.
 TEST_F(MysqlOnceTest, EachStepOfALifeIsKept) {
     const auto store = Open();
     const Result<Term> term = Acquire(*store, "node-a");

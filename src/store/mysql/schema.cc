@@ -4,12 +4,8 @@
 #include <mysqld_error.h>
 
 #include <array>
-#include <charconv>
-#include <cstdlib>
-#include <map>
 #include <optional>
 
-#include "base/log.h"
 #include "store/mysql/judge.h"
 #include "store/mysql/values.h"
 
@@ -120,11 +116,12 @@ constexpr std::array<std::string_view, 4> kRows2 = {
     body LONGBLOB NOT NULL))",
 };
 
-// Executions of one-off tasks with generated ids are in a table without any other index than the key,
-// for they need none: what is written to it counts, with each of them inserted, changed and deleted.
-// `room` is what a row gives up when it is assigned, which makes it longer: a page is full of rows as they
-// were inserted, and else would be split again and again. `writes` lets each change change
-// something. An update is written as an insert (once_statements.h), so nothing but the key must be said.
+// Executions of one-off tasks with generated ids are in a table without any other index than the
+// key, for they need none: what is written to it counts, with each of them inserted, changed and
+// deleted. `room` is what a row gives up when it is assigned, which makes it longer: a page is full
+// of rows as they were inserted, and else would be split again and again. `writes` lets each change
+// change something. An update is written as an insert (once_statements.h), so nothing but the key
+// must be said.
 constexpr std::string_view kOnceLive = R"({0}once_live ({1},
     writes INT UNSIGNED NOT NULL DEFAULT 0,
     room VARBINARY(64) NOT NULL DEFAULT '................................................................'))";
@@ -167,10 +164,6 @@ constexpr std::string_view kSchedulers = R"({0}schedulers (
     locked TINYINT NOT NULL,
     expires DATETIME(3) NOT NULL))";
 
-// The largest row has a task's payload, what overrides it and a result, of a megabyte each. Escaped
-// that may be twice as much, and the other rows of its statement are a quarter of a megabyte.
-constexpr std::size_t kPacketBytesMin = 8 << 20;
-
 constexpr std::array<std::string_view, 12> kRowTables = {
     "live",    "history",  "once_live", "child_live", "child_history", "tasks",
     "workers", "settings", "records",   "events",     "audit",         "logs",
@@ -197,16 +190,6 @@ std::string CreateOnceLive(const std::string& prefix) {
         }
     }
     return CreateTable(kOnceLive, prefix, columns);
-}
-
-// "10.11.19-MariaDB-…" and "8.0.36": major * 1000 + minor.
-int VersionNumber(std::string_view version) {
-    int major = 0;
-    int minor = 0;
-    const char* end = version.data() + version.size();
-    const auto dot = std::from_chars(version.data(), end, major).ptr;
-    if (dot != end) std::from_chars(dot + 1, end, minor);
-    return major * 1000 + minor;
 }
 
 std::size_t ReadVersion(Connection& connection, const std::string& prefix) {
@@ -397,52 +380,6 @@ void CheckPrivileges(Connection& connection, const MysqlOptions& options) {
         // A server that takes no writes now may take them later; commits will say so until then.
         if (error.code() != ER_OPTION_PREVENTS_STATEMENT && error.code() != kReadOnlyMode) throw;
     }
-}
-
-Result<Server> InspectServer(Connection& connection, const MysqlOptions& options) {
-    // Not as @@variables: asking for one that a version does not have would be an error.
-    std::map<std::string, std::string, std::less<>> settings;
-    Rows rows = connection.Query(
-        "SHOW VARIABLES WHERE Variable_name IN ('version', 'max_allowed_packet', 'log_bin', "
-        "'binlog_format', 'sync_binlog', 'innodb_flush_log_at_trx_commit', 'wsrep_on')");
-    while (rows.Next()) settings.emplace(rows.Bytes(0), rows.Bytes(1));
-    Server server{
-        .version = settings["version"],
-        .packet_bytes_max = std::strtoull(settings["max_allowed_packet"].c_str(), nullptr, 10),
-        .statement_binlog =
-            settings["log_bin"] == "ON" && settings["binlog_format"] == "STATEMENT"};
-    const bool mariadb = server.version.contains("MariaDB");
-    if (VersionNumber(server.version) < (mariadb ? 10'006 : 8'000)) {
-        return Fail(ErrorCode::kInvalid,
-                    fmt::format("{} is version {}; Takt needs MySQL 8.0 or MariaDB 10.6, or newer",
-                                Describe(options), server.version),
-                    "store");
-    }
-    if (server.packet_bytes_max < kPacketBytesMin) {
-        return Fail(ErrorCode::kInvalid,
-                    fmt::format("{} takes packets of at most {} bytes; set max_allowed_packet to "
-                                "{} or more",
-                                Describe(options), server.packet_bytes_max, kPacketBytesMin),
-                    "store");
-    }
-    if (settings["innodb_flush_log_at_trx_commit"] != "1") {
-        Log(LogLevel::kWarning, "store",
-            "the server loses the last second of commits in a crash: "
-            "innodb_flush_log_at_trx_commit is not 1",
-            {{"store", Describe(options)}});
-    }
-    if (settings["log_bin"] == "ON" && settings["sync_binlog"] != "1") {
-        Log(LogLevel::kWarning, "store",
-            "a replica can miss commits after a crash of the server: sync_binlog is not 1",
-            {{"store", Describe(options)}});
-    }
-    if (settings["wsrep_on"] == "ON") {
-        Log(LogLevel::kWarning, "store",
-            "Galera is not supported: its nodes do not share locks; let all schedulers use one "
-            "node",
-            {{"store", Describe(options)}});
-    }
-    return server;
 }
 
 }  // namespace takt::internal::mysql

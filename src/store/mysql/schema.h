@@ -1,5 +1,4 @@
-// The tables of a database, as a list of steps from each version to the next, and what the server
-// must be able to do.
+// The tables of a database, as a list of steps from each version to the next.
 #pragma once
 
 #include <cstddef>
@@ -42,15 +41,5 @@ Result<void> Migrate(Connection& connection, const MysqlOptions& options,
 // Throws the MysqlError that names the missing privilege, if the user may not do with the tables
 // what Takt does.
 void CheckPrivileges(Connection& connection, const MysqlOptions& options);
-
-struct Server {
-    std::string version;
-    std::size_t packet_bytes_max = 0;  // max_allowed_packet
-    bool statement_binlog = false;     // Then changes need REPEATABLE READ.
-};
-
-// kInvalid if the server is too old or its packets too small. Logs a warning for settings that can
-// lose what was committed. Throws MysqlError.
-Result<Server> InspectServer(Connection& connection, const MysqlOptions& options);
 
 }  // namespace takt::internal::mysql

@@ -12,6 +12,7 @@
 #include "store/mysql/leases.h"
 #include "store/mysql/reader.h"
 #include "store/mysql/schema.h"
+#include "store/mysql/server.h"
 #include "store/mysql/terms.h"
 #include "store/mysql/writer.h"
 #include "store/operation_queue.h"

@@ -73,6 +73,16 @@ class MysqlStoreTest : public testing::Test {
         return Await<Many>([&](Done<Many> done) { store.ListExecutions({}, std::move(done)); });
     }
 
+    // A pending execution whose id is the text of its serial, as a generated one is.
+    Execution MakeOnce() {
+        Execution row = make_.OneOff("replaced");
+        boost::intrusive_ptr<Task> task(new Task(*row.task));
+        row.id = ExecutionId(Text(SerialText(row.serial)));
+        task->id = TaskId(row.id.text());
+        row.task = task;
+        return row;
+    }
+
     // Commits a live execution as the first batch of the term.
     Execution CommitOneOff(Store& store, const Term& term, const std::string& id) {
         const Execution row = make_.OneOff(id);

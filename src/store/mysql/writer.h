@@ -10,7 +10,7 @@
 
 #include "store/mysql/batch_sql.h"
 #include "store/mysql/purge_plan.h"
-#include "store/mysql/schema.h"
+#include "store/mysql/server.h"
 #include "store/mysql/session.h"
 #include "store/store.h"
 
