@@ -154,9 +154,9 @@ void Connection::Connect(const MysqlOptions& options, const HostPort& place) {
     }
     KeepAlive(static_cast<int>(mysql_get_socket(handle_.get())));
     // With every server's defaults escapes mean what Values writes, a value that does not
-    // fit is an error, and times are UTC.
+    // fit is an error, times are UTC, answers are whole, and a statement may be of all rows.
     Run("SET SESSION sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION', autocommit = 1, "
-        "time_zone = '+00:00'");
+        "time_zone = '+00:00', sql_select_limit = 18446744073709551615, sql_safe_updates = 0");
 }
 
 std::vector<Rows> Connection::Run(std::string_view statements) {

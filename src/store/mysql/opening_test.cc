@@ -61,6 +61,28 @@ TEST_F(MysqlOpeningTest, AMissingPrivilegeIsNamed) {
     EXPECT_TRUE(OpenMysql(MakeUser("SELECT, INSERT, UPDATE, DELETE")));
 }
 
+// What a server gives each session to protect people at a console.
+TEST_F(MysqlOpeningTest, DefaultsForPeopleAreNotOurs) {
+    Root().Run("SET GLOBAL init_connect = 'SET sql_safe_updates = 1, sql_select_limit = 3'");
+    const auto store = OpenMysql(database_.options());
+    using Many = std::vector<SettingPut>;
+    Result<Many> settings;
+    if (store) {
+        const Result<Term> term = Acquire(**store, "node-a");
+        EXPECT_TRUE(term);
+        std::vector<Change> changes;
+        for (const char* name : {"a", "b", "c", "d"}) changes.push_back(SettingPut{name, "1"});
+        if (term) EXPECT_TRUE(Commit(**store, MakeBatch(*term, 1, changes)));
+        settings = Await<Many>([&](Done<Many> done) {
+            (*store)->ListSettings(kDefaultPartition, "", std::move(done));
+        });
+    }
+    Root().Run("SET GLOBAL init_connect = ''");
+    ASSERT_TRUE(store) << store.error().detail;
+    ASSERT_TRUE(settings) << settings.error().detail;
+    EXPECT_EQ(settings->size(), 4u);
+}
+
 // An upgrade was taken back.
 TEST_F(MysqlOpeningTest, TablesOfANewerVersionAreRefused) {
     ASSERT_TRUE(Open());
