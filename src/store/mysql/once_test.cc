@@ -218,7 +218,9 @@ TEST_F(MysqlOnceTest, WhatIsOnItsWayInTablesOfVersion2GoesOn) {
             "CREATE TABLE takt_7_child_live LIKE takt_child_live;"
             "CREATE TABLE takt_7_child_history LIKE takt_child_history;"
             "INSERT INTO takt_7_live (serial, id, task_name, type, queue, origin, status) VALUES "
-            "(5, 'seven', 'n', 'mail', 'default', 'once', 'pending')",
+            "(5, 'seven', 'n', 'mail', 'default', 'once', 'pending'), "
+            // The fence was restored from an older state than this.
+            "({0}, '{1}', 'n', 'mail', 'default', 'once', 'pending')",
             before.serial, before.id.view()));
     }
 
@@ -257,8 +259,129 @@ TEST_F(MysqlOnceTest, WhatIsOnItsWayInTablesOfVersion2GoesOn) {
         *store, MakeBatch(*term, 3, {ExecutionChange{Place::kHistory, Place::kLive, again}}));
     ASSERT_TRUE(third) << third.error().detail;
     EXPECT_EQ(Count("takt_live"), 1);
+    Rows after_seven =
+        database_.Root().Query("SELECT once_after FROM takt_terms WHERE partition_id = 7");
+    ASSERT_TRUE(after_seven.Next());
+    EXPECT_EQ(after_seven.Unsigned(0), before.serial);
     Rows none = database_.Root().Query("SHOW TABLES LIKE 'takt\\_9\\_%'");
     EXPECT_FALSE(none.Next()) << "of one that has no tables none is made";
+}
+
+// Numbers at their limits, bytes of every kind, in columns that all differ from row to row.
+TEST_F(MysqlOnceTest, ValuesAtTheirLimitsEndAsTheyAre) {
+    const auto store = Open();
+    const Result<Term> term = Acquire(*store, "node-a");
+    ASSERT_TRUE(term);
+    std::string bytes;
+    for (int c = 0; c < 256; ++c) bytes += char(c);
+    std::vector<Change> inserts, ends;
+    std::vector<Execution> ended;
+    for (std::int64_t i = 0; i < 2; ++i) {
+        Execution row = MakeOnce();
+        boost::intrusive_ptr<Task> task(new Task(*row.task));
+        task->payload = Text(i == 0 ? bytes + bytes : std::string());
+        task->type = Text("a ");
+        row.task = task;
+        inserts.push_back(InsertLive(row));
+        row.status = i == 0 ? Status::kFailed : Status::kSuccess;
+        row.attempt = row.failures = row.losses = UINT32_MAX - std::uint32_t(i);
+        row.epoch = UINT64_MAX - std::uint64_t(i);
+        row.token.fill(std::uint8_t(255 - i));
+        row.worker = WorkerId(Text(std::string(64, i == 0 ? '~' : '-')));
+        row.ready_at = Time(Duration(INT64_MAX - i));
+        row.started_at = Time(Duration(INT64_MIN + i));
+        row.finished_at = Time(Duration((std::int64_t(1) << 53) + 1 + i));
+        boost::intrusive_ptr<Outcome> outcome(new Outcome);
+        outcome->reason = kReasonLast;
+        outcome->code = INT32_MIN;
+        outcome->message = Text(i == 0 ? bytes : std::string());
+        outcome->data = Text(bytes);
+        row.outcome = outcome;
+        ended.push_back(row);
+        ends.push_back(ExecutionChange{Place::kLive, Place::kHistory, row});
+    }
+    ASSERT_TRUE(Commit(*store, MakeBatch(*term, 1, inserts)));
+
+    const auto done = Commit(*store, MakeBatch(*term, 2, ends));
+
+    ASSERT_TRUE(done) << done.error().detail;
+    const auto found = Find(*store, {ended[0].id, ended[1].id});
+    for (std::size_t i = 0; i < 2; ++i) {
+        ASSERT_TRUE(found.at(i));
+        EXPECT_EQ(Show(*found[i]), Show(ended[i]));
+        EXPECT_EQ(found[i]->epoch, ended[i].epoch);
+        EXPECT_EQ(found[i]->token, ended[i].token);
+        EXPECT_EQ(found[i]->started_at, ended[i].started_at);
+        EXPECT_EQ(found[i]->ready_at, ended[i].ready_at);
+        EXPECT_EQ(found[i]->finished_at, ended[i].finished_at);
+    }
+}
+
+// An older state of the database is put back beside schedulers that go on, and one of them brings it
+// to this version: what is in the one table, and what in the other, is the new term's to ask.
+TEST_F(MysqlOnceTest, WhereAnExecutionIsIsAskedInEachTerm) {
+    const auto store = Open();
+    const Result<Term> term = Acquire(*store, "node-a");
+    ASSERT_TRUE(term);
+    ASSERT_TRUE(Commit(*store, MakeBatch(*term, 1, {SettingPut{"a", "1"}})));
+    const Execution before = MakeOnce();
+    database_.Root().Run(fmt::format(
+        "INSERT INTO takt_live (serial, id, task_name, type, queue, origin, status) VALUES "
+        "({0}, '{1}', 'n', 'mail', 'default', 'once', 'pending');"
+        "UPDATE takt_terms SET once_after = {0}, last_serial = {0}, nonce = 0",
+        before.serial, before.id.view()));
+
+    const Result<Term> next = Acquire(*store, "node-a");
+
+    ASSERT_TRUE(next);
+    const auto found = Find(*store, {before.id});
+    ASSERT_TRUE(found.at(0));
+    const auto done = Commit(*store, MakeBatch(*next, 1, {FinishLive(Scheduled(*found[0], "w"))}));
+    ASSERT_TRUE(done) << done.error().detail;
+    EXPECT_EQ(Count("takt_history"), 1);
+    EXPECT_EQ(Count("takt_live"), 0);
+}
+
+// A scheduler of version 2 made a namespace's tables after the others had got theirs and its term had
+// ended; or one of this version died in the middle of it.
+TEST_F(MysqlOnceTest, ANamespaceWithSomeOfItsTablesGetsTheRest) {
+    const auto store = Open();
+    const auto acquire = [&] {
+        return TakeLead(*store, {.node = {.node = NodeId("node-a"), .address = "http://node"},
+                                 .ttl = kLong,
+                                 .partition = 7});
+    };
+    const auto commit = [&](const Term& term, std::vector<Change> changes) {
+        const auto done = Commit(*store, MakeBatch(term, 1, std::move(changes)));
+        EXPECT_TRUE(done) << done.error().detail;
+    };
+    for (const std::string_view missing : {"once_live", "records"}) {
+        const Result<Term> first = acquire();
+        ASSERT_TRUE(first);
+        commit(*first, {SettingPut{"a", "1"}});
+        database_.Root().Run(fmt::format("DROP TABLE takt_7_{}", missing));
+        const Result<Term> term = acquire();
+        ASSERT_TRUE(term);
+        const Execution row = make_.OneOff("own-" + std::string(missing));
+
+        commit(*term, {InsertLive(row)});
+
+        using Found = std::vector<std::optional<Execution>>;
+        const auto found = Await<Found>(
+            [&](Done<Found> done) { store->FindExecutions(7, {row.id}, std::move(done)); });
+        ASSERT_TRUE(found) << found.error().detail;
+        EXPECT_TRUE(found->at(0)) << missing;
+        std::size_t loaded = 0;
+        std::string cursor;
+        do {
+            auto page = Await<LoadPage>(
+                [&](Done<LoadPage> done) { store->Load(7, cursor, std::move(done)); });
+            ASSERT_TRUE(page) << page.error().detail;
+            loaded += page->executions.size();
+            cursor = page->next;
+        } while (!cursor.empty());
+        EXPECT_GT(loaded, 0u) << missing;
+    }
 }
 
 }  // namespace

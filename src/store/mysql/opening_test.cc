@@ -1,4 +1,6 @@
 // Opening: what an operator reads when something is not as it should be, encryption, and literals.
+#include <future>
+
 #include "base/log.h"
 #include "store/mysql/schema.h"
 #include "store/mysql/store_fixture.h"
@@ -61,6 +63,58 @@ TEST_F(MysqlOpeningTest, AMissingPrivilegeIsNamed) {
     EXPECT_TRUE(OpenMysql(MakeUser("SELECT, INSERT, UPDATE, DELETE")));
 }
 
+// A scheduler of the version before has just read the version, to be elected, on a server that locks no
+// more than what is read.
+TEST_F(MysqlOpeningTest, TablesDoNotChangeInTheMiddleOfAnElection) {
+    ASSERT_TRUE(Open());
+    const MysqlOptions options = database_.options();
+    auto steps = Migrations(options.prefix);
+    steps.push_back({"CREATE TABLE IF NOT EXISTS takt_new (n INT)"});
+    Connection election(options);
+    election.Run(
+        "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED;START TRANSACTION;"
+        "SELECT MIN(version), MAX(version) FROM takt_schema LOCK IN SHARE MODE");
+    auto migrating = std::async(std::launch::async, [&] {
+        Connection next(options);
+        return Migrate(next, options, steps);
+    });
+    ASSERT_GT(WaitingSession(), 0);
+    const bool changed = election.Query("SHOW TABLES LIKE 'takt\\_new'").Next();
+    // It leads.
+    election.Run(
+        "INSERT INTO takt_schedulers (node, address, version, started_at_ms, namespaces, ttl_ms, "
+        "locked, expires) VALUES ('old', '', '', 0, '', 1, 0, UTC_TIMESTAMP(3) + INTERVAL 1 HOUR);"
+        "COMMIT");
+
+    const Result<void> done = migrating.get();
+
+    EXPECT_FALSE(changed);
+    ASSERT_FALSE(done);
+    EXPECT_EQ(done.error().code, ErrorCode::kUnavailable) << done.error().detail;
+}
+
+// The one that is being elected is frozen in the middle of it: nothing has changed, and others may be
+// elected.
+TEST_F(MysqlOpeningTest, AnUpgradeThatGivesUpLeavesNoMark) {
+    const auto before = Open();
+    MysqlOptions options = database_.options();
+    options.timeout = std::chrono::seconds(2);
+    auto steps = Migrations(options.prefix);
+    steps.push_back({"CREATE TABLE IF NOT EXISTS takt_new (n INT)"});
+    Connection election(options);
+    election.Run(
+        "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED;START TRANSACTION;"
+        "SELECT MIN(version), MAX(version) FROM takt_schema LOCK IN SHARE MODE");
+    {
+        Connection next(options);
+        EXPECT_THROW(static_cast<void>(Migrate(next, options, steps)), MysqlError);
+    }
+
+    const Result<Term> term = Acquire(*before, "node-a");
+
+    EXPECT_TRUE(term) << term.error().detail;
+}
+
 // What a server gives each session to protect people at a console.
 TEST_F(MysqlOpeningTest, DefaultsForPeopleAreNotOurs) {
     Root().Run("SET GLOBAL init_connect = 'SET sql_safe_updates = 1, sql_select_limit = 3'");
@@ -81,6 +135,38 @@ TEST_F(MysqlOpeningTest, DefaultsForPeopleAreNotOurs) {
     ASSERT_TRUE(store) << store.error().detail;
     ASSERT_TRUE(settings) << settings.error().detail;
     EXPECT_EQ(settings->size(), 4u);
+}
+
+// The user may make tables and not change them. What an upgrade cannot end it must not begin: the
+// version before goes on.
+TEST_F(MysqlOpeningTest, AnUpgradeWithoutPrivilegesLeavesTheVersionBeforeAtWork) {
+    const auto before = Open();
+    ASSERT_TRUE(before);
+    auto steps = Migrations(database_.options().prefix);
+    steps.push_back({"ALTER TABLE takt_terms ADD COLUMN later INT NOT NULL DEFAULT 0"});
+    const MysqlOptions options = MakeUser("SELECT, INSERT, UPDATE, DELETE, CREATE");
+    {
+        Connection next(options);
+        EXPECT_THROW(static_cast<void>(Migrate(next, options, steps)), MysqlError);
+    }
+
+    const Result<Term> term = Acquire(*before, "node-a");
+
+    EXPECT_TRUE(term) << term.error().detail;
+}
+
+// Rights on each table, and on the newest one not all.
+TEST_F(MysqlOpeningTest, AMissingPrivilegeOnOneTableIsNamed) {
+    ASSERT_TRUE(Open());
+    const MysqlOptions options = MakeUser("SELECT, INSERT, DELETE");
+    Rows tables = database_.Root().Query("SHOW TABLES");
+    while (tables.Next()) {
+        if (tables.Bytes(0) == "takt_once_live") continue;
+        Root().Run(fmt::format("GRANT UPDATE ON {}.{} TO {}@'%'", database_.name(), tables.Bytes(0),
+                               options.user));
+    }
+
+    Refused(options, {"UPDATE", "takt_once_live"});
 }
 
 // An upgrade was taken back.

@@ -4,7 +4,6 @@
 #include <mysqld_error.h>
 
 #include <array>
-#include <optional>
 
 #include "store/mysql/judge.h"
 #include "store/mysql/values.h"
@@ -56,9 +55,6 @@ constexpr std::array<std::string_view, 6> kAddedColumns2 = {
     "round INT UNSIGNED NOT NULL DEFAULT 0",
     "progress LONGBLOB",
 };
-
-constexpr std::string_view kTableOptions =
-    " ENGINE = InnoDB ROW_FORMAT = DYNAMIC CHARACTER SET utf8mb4 COLLATE utf8mb4_bin";
 
 // An index of InnoDB ends with the primary key, so each of these is in the order of a list.
 // {0} is the prefix of the partition's tables, {1} the columns of an execution.
@@ -153,7 +149,6 @@ constexpr std::array<std::string_view, 3> kShared1 = {
 
 // Who is announced, and with whom all of its terms stand. Its rows are written every few seconds, so
 // it is apart from `leases`, and a table of its own beside the `nodes` of versions before.
-constexpr std::size_t kVersionOfSchedulers = 2;
 constexpr std::string_view kSchedulers = R"({0}schedulers (
     node VARCHAR(64) NOT NULL PRIMARY KEY,
     address VARBINARY(2048) NOT NULL,
@@ -192,69 +187,6 @@ std::string CreateOnceLive(const std::string& prefix) {
     return CreateTable(kOnceLive, prefix, columns);
 }
 
-std::size_t ReadVersion(Connection& connection, const std::string& prefix) {
-    Rows row =
-        connection.Query(fmt::format("SELECT version FROM {}schema WHERE only_row = 1", prefix));
-    return row.Next() ? static_cast<std::size_t>(row.Int(0)) : 0;
-}
-
-// Keeps others from being elected, unless a scheduler of the version before is announced: then it says
-// which, and the migration must wait.
-std::optional<std::string> MarkMigration(Connection& connection, const std::string& prefix,
-                                         std::size_t version, std::size_t target) {
-    connection.Run(
-        fmt::format("REPLACE INTO {}schema (only_row, version) VALUES (2, {})", prefix, target));
-    std::string query = fmt::format(
-        "SELECT node FROM {0}leases WHERE nonce <> 0 AND expires > UTC_TIMESTAMP(3) UNION "
-        "SELECT node FROM {0}nodes WHERE expires > UTC_TIMESTAMP(3)",
-        prefix);
-    if (version >= kVersionOfSchedulers) {
-        query += fmt::format(
-            " UNION SELECT node FROM {}schedulers WHERE expires > UTC_TIMESTAMP(3)", prefix);
-    }
-    Rows older = connection.Query(query + " LIMIT 1");
-    if (!older.Next()) return std::nullopt;
-    return std::string(older.Bytes(0));
-}
-
-// In a statement of a step: it is for each partition that has tables, and this is their prefix.
-constexpr std::string_view kEach = "<each>";
-
-// The partitions that have been led and whose tables are there.
-std::vector<Partition> PartitionsThere(Connection& connection, const std::string& prefix) {
-    std::vector<Partition> there = {kDefaultPartition};
-    Rows rows = connection.Query(fmt::format(
-        "SELECT partition_id FROM {}terms WHERE partition_id <> {}", prefix, kDefaultPartition));
-    while (rows.Next()) {
-        const auto partition = static_cast<Partition>(rows.Int(0));
-        try {
-            connection.Run(
-                fmt::format("SELECT 1 FROM {}live LIMIT 0", TablePrefix(prefix, partition)));
-            there.push_back(partition);
-        } catch (const MysqlError& error) {
-            if (error.code() != ER_NO_SUCH_TABLE) throw;
-        }
-    }
-    return there;
-}
-
-// A step that stopped half way has added some columns already.
-void RunStep(Connection& connection, const std::string& prefix, const std::string& statement) {
-    const std::size_t each = statement.find(kEach);
-    if (each != std::string::npos) {
-        for (const Partition partition : PartitionsThere(connection, prefix)) {
-            std::string own = statement;
-            connection.Run(own.replace(each, kEach.size(), TablePrefix(prefix, partition)));
-        }
-        return;
-    }
-    try {
-        connection.Run(statement);
-    } catch (const MysqlError& error) {
-        if (error.code() != ER_DUP_FIELDNAME) throw;
-    }
-}
-
 }  // namespace
 
 std::vector<std::vector<std::string>> Migrations(const std::string& prefix) {
@@ -272,12 +204,16 @@ std::vector<std::vector<std::string>> Migrations(const std::string& prefix) {
     for (const std::string_view table : kRows2) {
         second.push_back(CreateTable(table, prefix, ExecutionColumns2()));
     }
-    // What is live stays where it is: up to a serial that the fence has. It ends all terms, so that a
-    // scheduler of the version before that was frozen meanwhile puts nothing there any more.
+    // What is live stays where it is: up to a serial that the fence has, or, where the fence is behind,
+    // the last that is there. It ends all terms, so that a scheduler of the version before that was
+    // frozen meanwhile puts nothing there any more.
     std::vector<std::string> third = {
         CreateOnceLive(std::string(kEach)),
         fmt::format("ALTER TABLE {}terms ADD COLUMN once_after BIGINT NOT NULL DEFAULT 0", prefix),
-        fmt::format("UPDATE {}terms SET once_after = last_serial, nonce = 0", prefix)};
+        fmt::format("UPDATE {}terms SET once_after = last_serial, nonce = 0", prefix),
+        fmt::format("UPDATE {0}terms SET once_after = GREATEST(once_after, (SELECT "
+                    "IFNULL(MAX(serial), 0) FROM {1}live)) WHERE partition_id = {2}",
+                    prefix, kEach, kEachNumber)};
     return {first, second, third};
 }
 
@@ -297,6 +233,24 @@ std::string PartitionSql(const std::string& prefix, Partition partition) {
     return sql + CreateOnceLive(own);
 }
 
+void CompleteTables(Connection& connection, const std::string& prefix, Partition partition) {
+    if (partition == kDefaultPartition) return;
+    const std::string own = TablePrefix(prefix, partition);
+    // The first that is made and the first that is dropped leads; a commit makes all if it is not
+    // there, behind the fence.
+    std::string packet;
+    for (const std::string_view table : kRowTables) {
+        packet += fmt::format("SELECT 1 FROM {}{} LIMIT 0;", own, table);
+    }
+    packet.pop_back();
+    try {
+        connection.Run(packet);
+    } catch (const MysqlError& error) {
+        if (error.code() != ER_NO_SUCH_TABLE) throw;
+        if (error.statement() > 0) connection.Run(PartitionSql(prefix, partition));
+    }
+}
+
 std::string DropSql(const std::string& prefix, Partition partition) {
     std::string sql = "DROP TABLE IF EXISTS ";
     for (const std::string_view table : kRowTables) {
@@ -304,62 +258,6 @@ std::string DropSql(const std::string& prefix, Partition partition) {
         sql += TablePrefix(prefix, partition) + std::string(table);
     }
     return sql;
-}
-
-Result<void> Migrate(Connection& connection, const MysqlOptions& options,
-                     std::span<const std::vector<std::string>> migrations) {
-    const std::string& prefix = options.prefix;
-    // A schema that is up to date is only read: the user need not be allowed to change it.
-    std::size_t version = 0;
-    try {
-        version = ReadVersion(connection, prefix);
-    } catch (const MysqlError& error) {
-        if (error.code() != ER_NO_SUCH_TABLE) throw;
-    }
-    if (version > migrations.size()) {
-        return Fail(ErrorCode::kInvalid,
-                    fmt::format("the tables of {} are of a newer Takt (schema {}, this one knows "
-                                "{}); start that version again or choose another prefix",
-                                Describe(options), version, migrations.size()),
-                    "store");
-    }
-    if (version == migrations.size()) return {};
-
-    // One scheduler at a time; those that wait find the work done.
-    const std::string lock = TextLiteral("takt:schema:" + options.database.substr(0, 40));
-    Rows got = connection.Query(
-        fmt::format("SELECT GET_LOCK({}, {})", lock, options.timeout.count() / 2 + 1));
-    if (!got.Next() || got.Int(0) != 1) {
-        return Fail(ErrorCode::kUnavailable,
-                    "another scheduler is still creating the tables of " + Describe(options));
-    }
-    connection.Run(
-        fmt::format("CREATE TABLE IF NOT EXISTS {}schema (only_row TINYINT NOT NULL "
-                    "PRIMARY KEY, version INT UNSIGNED NOT NULL){}",
-                    prefix, kTableOptions));
-    version = ReadVersion(connection, prefix);
-    std::optional<std::string> older;
-    if (version > 0 && version < migrations.size()) {
-        older = MarkMigration(connection, prefix, version, migrations.size());
-    }
-    for (; !older && version < migrations.size(); ++version) {
-        for (const std::string& statement : migrations[version]) {
-            RunStep(connection, prefix, statement);
-        }
-        connection.Run(fmt::format("REPLACE INTO {}schema (only_row, version) VALUES (1, {})",
-                                   prefix, version + 1));
-    }
-    connection.Run(fmt::format("DELETE FROM {}schema WHERE only_row = 2;SELECT RELEASE_LOCK({})",
-                               prefix, lock));
-    if (older) {
-        return Fail(
-            ErrorCode::kUnavailable,
-            fmt::format("the tables of {} are of an older Takt (schema {}, this one needs "
-                        "{}), and {} of that version is there; stop the old schedulers, the "
-                        "tables follow when the last is gone",
-                        Describe(options), version, migrations.size(), *older));
-    }
-    return {};
 }
 
 void CheckPrivileges(Connection& connection, const MysqlOptions& options) {
@@ -373,7 +271,11 @@ void CheckPrivileges(Connection& connection, const MysqlOptions& options) {
     };
     for (const std::string_view table : kRowTables) add(table);
     for (const std::string_view table : kSharedTables) add(table);
-    statements += fmt::format("UPDATE {0}live SET attempt = 0 WHERE 1 = 0", options.prefix);
+    for (const std::string_view table : {"live", "once_live"}) {
+        statements +=
+            fmt::format("UPDATE {}{} SET attempt = 0 WHERE 1 = 0;", options.prefix, table);
+    }
+    statements.pop_back();
     try {
         connection.Run(statements);
     } catch (const MysqlError& error) {

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/error.h"
@@ -17,6 +18,15 @@ namespace takt::internal::mysql {
 // itself, so each can be run again after a step that stopped half way; one that adds columns which
 // are there is passed over.
 std::vector<std::vector<std::string>> Migrations(const std::string& prefix);
+// The engine and character set of all tables.
+inline constexpr std::string_view kTableOptions =
+    " ENGINE = InnoDB ROW_FORMAT = DYNAMIC CHARACTER SET utf8mb4 COLLATE utf8mb4_bin";
+// Since this version there is the table `schedulers`.
+inline constexpr std::size_t kVersionOfSchedulers = 2;
+// In a statement of a step: it is for each partition that has tables, and this is their prefix, and
+// that, if it is there too, its number.
+inline constexpr std::string_view kEach = "<each>";
+inline constexpr std::string_view kEachNumber = "<number>";
 
 // Each partition has tables of its own for its rows, so that none walks through another's: those of
 // the default one begin with the prefix of the options ("takt_"), those of 7 with "takt_7_".
@@ -24,6 +34,10 @@ std::string TablePrefix(const std::string& prefix, Partition partition);
 // Makes the tables of another partition than the default one, as they are in the newest version,
 // where they are not.
 std::string PartitionSql(const std::string& prefix, Partition partition);
+// Makes what is missing of another partition's tables if some are there: whoever made them died in the
+// middle, or was of the version before and late. A read takes one that is missing for a partition
+// without any rows. Throws MysqlError.
+void CompleteTables(Connection& connection, const std::string& prefix, Partition partition);
 // Drops them, where they are.
 std::string DropSql(const std::string& prefix, Partition partition);
 

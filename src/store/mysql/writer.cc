@@ -51,7 +51,7 @@ Result<void> Writer::Commit(const Batch& batch) {
         planners_.try_emplace(partition, TablePrefix(options_.prefix, partition)).first->second;
     Serial once_after = 0;
     const PurgePlan plan = session_.Retry([&](Connection& connection) {
-        once_after = OnceAfter(connection, partition);
+        once_after = OnceAfter(connection, batch.term);
         return planner.Plan(connection, batch);
     });
     const BatchSql sql = MakeBatchSql(batch, options_.prefix, packet_bytes_, plan, once_after);
@@ -164,14 +164,18 @@ Result<void> Writer::AskTerm(const Term& term, std::uint64_t sequence) {
     }
 }
 
-// It never changes once the tables are of this version, which they are since the store is open.
-Serial Writer::OnceAfter(Connection& connection, Partition partition) {
-    const auto known = once_after_.find(partition);
-    if (known != once_after_.end()) return known->second;
+// It changes only with the tables: by a migration, or if others are put in their place beside us. Both
+// end the term.
+Serial Writer::OnceAfter(Connection& connection, const Term& term) {
+    const auto known = once_after_.find(term.partition);
+    if (known != once_after_.end() && known->second.first == term) return known->second.second;
+    CompleteTables(connection, options_.prefix, term.partition);
     Rows row = connection.Query(fmt::format(
-        "SELECT once_after FROM {}terms WHERE partition_id = {}", options_.prefix, partition));
+        "SELECT once_after FROM {}terms WHERE partition_id = {}", options_.prefix, term.partition));
     if (!row.Next()) return 0;  // Nobody has led it, so the fence lets nothing pass.
-    return once_after_[partition] = row.Unsigned(0);
+    const Serial once_after = row.Unsigned(0);
+    once_after_[term.partition] = {term, once_after};
+    return once_after;
 }
 
 void Writer::Rollback() {

@@ -39,15 +39,15 @@ class Writer {
     // Why the fence let the batch not pass; success if it was applied before.
     Result<void> AskTerm(const Term& term, std::uint64_t sequence);
     void Rollback();
-    // See IsOnce. Throws MysqlError.
-    Serial OnceAfter(Connection& connection, Partition partition);
+    // See IsOnce. The first time in a term, also completes the partition's tables. Throws MysqlError.
+    Serial OnceAfter(Connection& connection, const Term& term);
 
     const MysqlOptions& options_;
     const std::size_t server_bytes_max_;
     const std::size_t packet_bytes_;
     Session session_;
     std::map<Partition, PurgePlanner> planners_;
-    std::map<Partition, Serial> once_after_;
+    std::map<Partition, std::pair<Term, Serial>> once_after_;
 };
 
 }  // namespace takt::internal::mysql
