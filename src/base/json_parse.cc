@@ -179,7 +179,7 @@ std::string Position(std::string_view text, std::size_t offset) {
     return "line " + std::to_string(line) + ", column " + std::to_string(column);
 }
 
-// What commonly stands where no JSON may, else the parser's word for it.
+// The thing that commonly stands where no JSON may, else the parser's word for it.
 std::string ExplainPlace(const error_code& error, std::string_view text, std::size_t at) {
     const std::string_view rest = text.substr(at);
     const char before = at > 0 ? text[at - 1] : '\0';

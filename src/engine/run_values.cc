@@ -14,7 +14,7 @@ namespace {
 // A payload that is filled in may be no larger than one that a caller sends.
 constexpr std::size_t kFilledBytesMax = 1u << 20;
 constexpr JsonLimits kListLimits{.bytes_max = 64u << 20};
-// What stands in an object that is kept.
+// Of a value in an object that is kept.
 constexpr JsonLimits kMemberLimits{.depth_max = kListLimits.depth_max - 1};
 // A run's own result; more goes by reference.
 constexpr std::size_t kRunResultBytesMax = 1u << 20;

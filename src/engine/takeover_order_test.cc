@@ -1,4 +1,4 @@
-// What waits begins in its order under the next leader, too, whatever it waited for before.
+// Executions that wait begin in their order under the next leader, too, whatever they waited for before.
 #include "base/failpoint.h"
 #include "engine/history.h"
 

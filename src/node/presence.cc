@@ -97,7 +97,7 @@ void Presence::OnAnnounced(Steady asked, const Result<void>& result) {
     const Duration interval = config_.renew_interval;
     announce_timer_ = runtime_.After(
         result ? Spread(interval) : std::max(interval / 10, Duration(1)), [this] { Announce(); });
-    // What was read before shows nothing that can be trusted now.
+    // Nothing that was read before can be trusted now.
     if (!result || !fresh) return;
     ReadNodes();
     Read();

@@ -127,7 +127,7 @@ class ChangeWriter {
         if (!stays) pages_.Remove(before, key.serial);
         return stays;
     }
-    // What stays as it is from the first commit of an execution to its purge.
+    // The part that stays as it is from the first commit of an execution to its purge.
     void PutLasting(const Execution& row) {
         const ExecutionKey key = KeyOf(row);
         if (key.id != SerialText(row.serial)) {

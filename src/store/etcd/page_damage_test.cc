@@ -74,7 +74,7 @@ TEST_F(EtcdPageTest, TheFirstOfAPageThatCannotBeReadGoesOnWhereverItIs) {
     EXPECT_EQ(KeysUnder("0/pages/") + KeysUnder("0/live/") + KeysUnder("0/history/"), 0u);
 }
 
-// What is shown of it, beside a row of the same serial, holds up no leader that loads one row at a
+// The row that is shown of it, beside one of the same serial, holds up no leader that loads one row at a
 // time.
 TEST_F(EtcdPageTest, APageThatCannotBeReadIsLoadedInPagesOfAnySize) {
     const std::vector<Execution> rows = Insert(4);

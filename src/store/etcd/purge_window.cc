@@ -127,7 +127,7 @@ PurgeWindow::Places::const_iterator PurgeWindow::FindNext() const {
     if (behind != places_.end() && behind->second.due < before_) return behind;
     if (!packs_.empty()) return places_.end();
     const auto found = FindDue(Time::max());
-    // What this term has just written need not be read before it is due.
+    // A pack that this term has just written need not be read before it is due.
     const bool wait = found != places_.end() && found->first == term_.epoch;
     return wait && found->second.due >= before_ ? places_.end() : found;
 }
@@ -241,7 +241,7 @@ void PurgeWindow::Forget() {
     Park();
     for (const auto& [epoch, first] : taken_) NotePlace(first, kUnknown);
     taken_.clear();
-    // What was not answered may have been applied.
+    // A commit that was not answered may have been applied.
     if (surveyed_) NotePlace({term_.epoch, applied_.value_or(0) + 1}, kUnknown);
     applied_.reset();
     first_event_ = 0;
