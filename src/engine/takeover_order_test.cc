@@ -1,4 +1,4 @@
-// Executions that wait begin in their order under the next leader, too, whatever they waited for before.
+// Executions that wait begin in their order under the next leader, too.
 #include "base/failpoint.h"
 #include "engine/history.h"
 

@@ -74,8 +74,8 @@ TEST_F(EtcdPageTest, TheFirstOfAPageThatCannotBeReadGoesOnWhereverItIs) {
     EXPECT_EQ(KeysUnder("0/pages/") + KeysUnder("0/live/") + KeysUnder("0/history/"), 0u);
 }
 
-// The row that is shown of it, beside one of the same serial, holds up no leader that loads one row at a
-// time.
+// The row that is shown of it, beside one of the same serial, holds up no leader that loads one row
+// at a time.
 TEST_F(EtcdPageTest, APageThatCannotBeReadIsLoadedInPagesOfAnySize) {
     const std::vector<Execution> rows = Insert(4);
     Execution large = conformance::Scheduled(rows[0], "w-1");
