@@ -1,4 +1,5 @@
-// Charts as they are asked of ECharts: what is drawn on a canvas no page can be asked about.
+// Charts as they are asked of ECharts: what is drawn on a canvas no page can be asked about. And what numbers
+// and times are written as.
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -7,20 +8,23 @@ import { dirname, join, resolve } from 'node:path';
 import { after, before, test } from 'node:test';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 
-const { buildSync } = createRequire(join(resolve(process.env.TAKT_WEB ?? 'build/web'), 'package.json'))(
-    'esbuild',
-);
+const modules = createRequire(join(resolve(process.env.TAKT_WEB ?? 'build/web'), 'package.json'));
+const { buildSync } = modules('esbuild');
 const sources = join(dirname(fileURLToPath(import.meta.url)), '..', '..', 'web', 'src');
 const folder = mkdtempSync(join(tmpdir(), 'takt-charts-'));
 const palette = { text: '', muted: '', line: '', card: '' };
 const line = (points) => [{ name: 'run P99', colour: '#000', points }];
 let charts;
+let formats;
 
 before(async () => {
-    const outfile = join(folder, 'charts.mjs');
-    const entry = join(sources, 'components', 'chartOptions.ts');
-    buildSync({ entryPoints: [entry], outfile, bundle: true, format: 'esm' });
-    charts = await import(pathToFileURL(outfile));
+    const bundled = (entry, name) => {
+        const outfile = join(folder, name);
+        buildSync({ entryPoints: [join(sources, entry)], outfile, bundle: true, format: 'esm' });
+        return import(pathToFileURL(outfile));
+    };
+    charts = await bundled(join('components', 'chartOptions.ts'), 'charts.mjs');
+    formats = await bundled('format.ts', 'formats.mjs');
 });
 after(() => rmSync(folder, { recursive: true }));
 
@@ -37,6 +41,38 @@ test('one run of five minutes does not flatten those of milliseconds', () => {
         series[0].data.map(([, value]) => value),
         [1, 300_000, null],
     );
+});
+
+test('between milliseconds and hours each power of ten has its label', () => {
+    const { init } = modules('echarts');
+    for (const longest of [5, 40_000, 1_500_000, 90_000_000]) {
+        const chart = init(null, null, { renderer: 'svg', ssr: true, width: 600, height: 220 });
+        const points = [
+            [0, 1],
+            [60_000, longest],
+        ];
+        chart.setOption(
+            charts.timeChart(palette, line(points), (value) => `${value} ms`, { logarithmic: true }),
+        );
+        const labels = [...chart.renderToSVGString().matchAll(/>(\d+) ms</g)].map(([, value]) =>
+            Number(value),
+        );
+        chart.dispose();
+        const top = Math.max(...labels);
+        assert.ok(top >= longest && top < longest * 10, `${top} of ${longest}`);
+        assert.equal(labels.length, Math.log10(top) + 1, String(labels));
+    }
+});
+
+test('a date of another year says which', () => {
+    const now = new Date();
+    const year = now.getUTCFullYear();
+    const fire = (of) => formats.formatFire(`${of}-06-15T10:00:00Z`, 'en-GB', 'UTC');
+    assert.ok(!fire(year).includes(String(year)), fire(year));
+    assert.ok(fire(year + 1).includes(String(year + 1)), fire(year + 1));
+    // It is the year of the zone that counts: New Year's Eve in Auckland is a day early.
+    const eve = formats.formatFire(`${year}-12-31T20:00:00Z`, 'en-GB', 'Pacific/Auckland');
+    assert.ok(eve.includes(String(year + 1)), eve);
 });
 
 test('a single point is drawn, and the last label is not cut', () => {

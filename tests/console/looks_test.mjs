@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join, resolve } from 'node:path';
 import { after, before, test } from 'node:test';
-import { call, openBrowser, openConsole, until } from './support.mjs';
+import { call, openBrowser, openConsole, startWorker, until } from './support.mjs';
 
 const modules = createRequire(join(resolve(process.env.TAKT_WEB ?? 'build/web'), 'package.json'));
 const axe = readFileSync(modules.resolve('axe-core/axe.min.js'), 'utf8');
@@ -13,6 +13,7 @@ const long = 'a-name-that-some-program-made-up-and-that-has-no-place-to-break-it
 
 let scheduler;
 let close;
+let endWorker;
 let paths;
 
 before(async () => {
@@ -38,6 +39,29 @@ before(async () => {
         return (await call(scheduler.address, 'GET', 'executions/failed')).status === 'failed';
     });
     const worker = (await call(scheduler.address, 'GET', 'workers')).items[0].id;
+    await call(scheduler.address, 'POST', 'namespaces', { name: 'billing-and-invoices' });
+    await call(scheduler.address, 'PATCH', 'namespaces/billing-and-invoices', {
+        quotas: { executions_waiting: 100_000, payload_bytes: 1 << 20, retention: '30d' },
+    });
+    await call(scheduler.address, 'POST', 'executors/register', {
+        name: 'data-processor',
+        instance_id: 'data-processor-001',
+        base_url: 'http://127.0.0.1:9',
+        tasks: [{ task_name: 'daily_report' }, { task_name: 'weekly_report' }],
+    });
+    await call(scheduler.address, 'PUT', 'executors/data-processor-001/status', {
+        status: 'maintenance',
+        reason: 'the machine gets more memory',
+    });
+    endWorker = startWorker(scheduler.address, '--id', 'warehouse-worker-0001');
+    await until('a second worker is there', async () =>
+        (await call(scheduler.address, 'GET', 'workers')).items.some(
+            ({ id }) => id === 'warehouse-worker-0001',
+        ),
+    );
+    await call(scheduler.address, 'POST', 'workers/warehouse-worker-0001/drain', {
+        reason: 'the machine gets more memory',
+    });
     paths = [
         '/',
         '/tasks',
@@ -47,6 +71,7 @@ before(async () => {
         '/executions/failed',
         '/executions/waits',
         '/workers',
+        '/workers?tab=executors',
         `/workers/${worker}`,
         '/queues',
         '/queues/media',
@@ -66,7 +91,10 @@ before(async () => {
         '/help/configuration',
     ];
 });
-after(() => close?.());
+after(async () => {
+    await endWorker?.();
+    await close?.();
+});
 
 // Text that is wider than its box, is not meant to be cut, and cannot be scrolled to.
 const cutTexts = () =>
@@ -132,6 +160,23 @@ for (const width of [1440, 1024, 390]) {
     }
 }
 
+test('how long something waited is shown whole', async () => {
+    for (const width of [1440, 1024, 390]) {
+        const own = await openBrowser({ viewport: { width, height: 900 } });
+        try {
+            await shown(own.page, '/queues/media');
+            const cut = await own.page.evaluate(() => {
+                const values = [...document.querySelectorAll('.stat-value')];
+                for (const value of values) value.textContent = '47 h 59 min';
+                return values.filter((value) => value.scrollWidth > value.clientWidth).length;
+            });
+            assert.equal(cut, 0, `of ${width} px`);
+        } finally {
+            await own.close();
+        }
+    }
+});
+
 async function axeFaults(page, path) {
     await page.evaluate(axe);
     const { violations } = await page.evaluate(() =>
@@ -190,9 +235,10 @@ for (const theme of ['light', 'dark']) {
 }
 
 test('the first page is less than 300 kB; charts come after it', async () => {
-    const own = await openBrowser();
+    // Of a scheduler with one namespace: the switch between several comes after it, too.
+    const own = await openConsole();
     try {
-        await shown(own.page, '/');
+        await own.page.goto(own.scheduler.address);
         await own.page.locator('.chart canvas').first().waitFor();
         const files = await own.page.evaluate(() =>
             performance

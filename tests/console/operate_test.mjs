@@ -97,14 +97,35 @@ test('a worker is drained and put back', async () => {
     const { id } = (await call(scheduler.address, 'GET', 'workers')).items[0];
     await page.goto(`${scheduler.address}/workers`);
     await page.getByRole('button', { name: 'Drain' }).click();
+    await page.getByRole('dialog').getByRole('textbox').fill('kernel upgrade');
     await page.getByRole('dialog').getByRole('button', { name: 'Drain' }).click();
     await page.locator('.badge', { hasText: 'Draining' }).waitFor();
     assert.equal((await call(scheduler.address, 'GET', `workers/${id}`)).status, 'draining');
     await page.goto(`${scheduler.address}/`);
     await page.getByText('1 worker draining').waitFor();
+    await page.goto(`${scheduler.address}/workers/${id}`);
+    await page.getByTestId('why').getByText('kernel upgrade').waitFor();
     await page.goto(`${scheduler.address}/workers`);
     await page.getByRole('button', { name: 'Resume' }).click();
     await page.locator('.badge', { hasText: 'Online' }).waitFor();
+});
+
+test('an executor in maintenance says why', async () => {
+    await call(scheduler.address, 'POST', 'executors/register', {
+        name: 'billing',
+        instance_id: 'billing-1',
+        base_url: 'http://127.0.0.1:9',
+        tasks: [{ task_name: 'invoice' }],
+    });
+    const put = (fields) => call(scheduler.address, 'PUT', 'executors/billing-1/status', fields);
+    await put({ status: 'maintenance', reason: 'kernel upgrade' });
+    await page.goto(`${scheduler.address}/workers/billing-1`);
+    const why = page.getByTestId('why');
+    await why.getByText('puts it back. kernel upgrade').waitFor();
+    await put({ status: 'maintenance' });
+    await page.reload();
+    await why.getByText(/puts it back\.$/).waitFor();
+    await call(scheduler.address, 'DELETE', 'executors/billing-1');
 });
 
 test('a queue is paused and resumed', async () => {

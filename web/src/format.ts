@@ -36,8 +36,12 @@ export function formatTime(at: string | number | Date, locale: string, timeZone?
     return inZone(new Date(at), locale, format, timeZone);
 }
 
+// With the year where it is another one.
 export function formatFire(at: string, locale: string, timeZone?: string): string {
+    const date = new Date(at);
+    const yearOf = (day: Date) => inZone(day, locale, { year: 'numeric' }, timeZone);
     const format: Intl.DateTimeFormatOptions = {
+        year: yearOf(date) === yearOf(new Date()) ? undefined : 'numeric',
         weekday: 'short',
         month: 'short',
         day: 'numeric',
@@ -46,7 +50,7 @@ export function formatFire(at: string, locale: string, timeZone?: string): strin
         second: '2-digit',
         hourCycle: 'h23',
     };
-    return inZone(new Date(at), locale, format, timeZone);
+    return inZone(date, locale, format, timeZone);
 }
 
 const english = { ms: 'ms', s: 's', min: 'min', h: 'h', d: 'd' };

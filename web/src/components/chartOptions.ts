@@ -58,6 +58,8 @@ const logAxis = (palette: Palette, format: (value: number) => string) => ({
     ...valueAxis(palette, format),
     type: 'log' as const,
     minInterval: undefined,
+    // Fewer would be a line at each tenth power of ten: at the first and the last, which is far above all values.
+    splitNumber: 8,
     min: 1,
 });
 

@@ -58,7 +58,8 @@ export function explanationText(
         if (times.has(name)) return [name, formatTime(value, locale)];
         return [name, typeof value === 'number' ? formatNumber(value, locale) : value];
     };
-    return t(key, Object.fromEntries(Object.entries(values).map(shown)));
+    // What nobody gave a reason for ends with the sentence before it.
+    return t(key, Object.fromEntries(Object.entries(values).map(shown))).trim();
 }
 
 // What a handler or an operator said needs no words before it; what a worker or a decoder said does. All other

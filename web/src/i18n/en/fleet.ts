@@ -209,7 +209,7 @@ export const fleet = {
     'strategy.capacity_based': 'The worker with the most free slots.',
     'strategy.consistent_hash': 'The same task goes to the same worker, as long as it is there.',
     'strategy.least_connections': 'The worker with the fewest open connections.',
-    'strategy.least_tasks': 'The worker that runs the least, measured by its capacity.',
+    'strategy.least_tasks': 'The worker with the fewest executions in hand.',
     'strategy.random': 'Any eligible worker.',
     'strategy.resource_aware': 'The worker with the most CPU and memory to spare.',
     'strategy.round_robin': 'One after the other.',

@@ -30,7 +30,7 @@ export const form = {
     'task.metadata': 'Metadata',
     'task.metadataHelp': 'Passed on to the worker',
     'task.misfireHelp': 'While no scheduler was there to fire them',
-    'task.misfiresMax': 'At most so many of them',
+    'task.misfiresMax': 'Missed fires made up for, at most',
     'task.nobodyAtAll': 'No worker is connected now. The task would wait until one is: takt worker',
     'task.nobodyRuns': 'No worker runs tasks of the type “{type}” now. The task would wait.',
     'task.nobodyServes':

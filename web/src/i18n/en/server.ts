@@ -67,12 +67,13 @@ export const server = {
     'explain.worker_circuit_open': 'Calls to it keep failing; it is tried again at {at}. {why}',
     'explain.worker_disconnected':
         'Its connection is gone; unless it comes back in time, it is declared offline. In hand: {running}',
-    'explain.worker_draining': 'It is draining and gets nothing new. In hand: {running}',
+    'explain.worker_draining': 'It is draining and gets nothing new. In hand: {running}. {reason}',
     'explain.worker_full': 'It is busy: {running} of {capacity} places are taken.',
     'explain.worker_idle':
         'It has room ({running} of {capacity} places are taken), and nothing that it may run waits.',
     'explain.worker_leaving': 'It is stopping and takes nothing new. In hand: {running}',
-    'explain.worker_maintenance': 'It is in maintenance and gets nothing new until an operator puts it back.',
+    'explain.worker_maintenance':
+        'It is in maintenance and gets nothing new until an operator puts it back. {reason}',
     'explain.worker_offline': 'It is offline; last seen at {since}.',
     'explain.worker_unheard': 'It is offline; nobody has heard of it since the leader changed.',
     'explain.worker_stopping':

@@ -205,7 +205,7 @@ export const fleet = {
     'strategy.capacity_based': '选择空闲槽位最多的节点。',
     'strategy.consistent_hash': '同一任务总是分配到同一节点（只要它在线）。',
     'strategy.least_connections': '选择连接数最少的节点。',
-    'strategy.least_tasks': '按容量比例选择负载最低的节点。',
+    'strategy.least_tasks': '选择手中执行最少的节点。',
     'strategy.random': '随机选择可用节点。',
     'strategy.resource_aware': '选择 CPU 与内存最空闲的节点。',
     'strategy.round_robin': '依次轮流。',

@@ -30,7 +30,7 @@ export const form = {
     'task.metadata': '元数据',
     'task.metadataHelp': '传给工作节点',
     'task.misfireHelp': '没有调度器可触发期间',
-    'task.misfiresMax': '其中最多',
+    'task.misfiresMax': '最多补触发次数',
     'task.nobodyAtAll': '现在没有工作节点连接，任务会一直等待：takt worker',
     'task.nobodyRuns': '现在没有工作节点能运行类型为“{type}”的任务，它会一直等待。',
     'task.nobodyServes': '有工作节点能运行类型“{type}”，但都不服务队列“{queue}”，任务会一直等待。',

@@ -97,7 +97,7 @@ function useColumns({ change, remove }: Acts): TableProps<Namespace>['columns'] 
                     );
                 });
             },
-            responsive: ['lg'],
+            responsive: ['xl'],
         },
         {
             title: t('execution.created'),

@@ -1,10 +1,11 @@
 // HTTP executors: their health, and maintenance.
 import { DownOutlined } from '@ant-design/icons';
-import { Button, Dropdown, Table, type TableProps, Tag } from 'antd';
+import { Dropdown, Table, type TableProps, Tag } from 'antd';
 import { api } from '../../api/client';
 import type { Executor } from '../../api/types';
 import { HelpLink } from '../../components/HelpLink';
 import { ReasonField } from '../../components/ReasonField';
+import { RowButton } from '../../components/RowButton';
 import { EmptyNote } from '../../components/States';
 import { Badge } from '../../components/StatusTag';
 import { useAct } from '../../hooks/useAct';
@@ -82,9 +83,12 @@ function Actions({ executor, changed }: { executor: Executor; changed: () => voi
                 ],
             }}
         >
-            <Button size="small">
-                {t('action.change')} <DownOutlined />
-            </Button>
+            <RowButton
+                label={t('action.change')}
+                name={executor.name}
+                icon={<DownOutlined />}
+                iconPosition="end"
+            />
         </Dropdown>
     );
 }
@@ -104,7 +108,9 @@ function useColumns(changed: () => void): TableProps<Executor>['columns'] {
             render: (_, executor) => (
                 <div className="two-lines">
                     <span className="cell-main">{executor.name}</span>
-                    <span className="muted small">{executor.base_url}</span>
+                    <span className="muted small clip" title={executor.base_url}>
+                        {executor.base_url}
+                    </span>
                 </div>
             ),
         },
@@ -119,7 +125,7 @@ function useColumns(changed: () => void): TableProps<Executor>['columns'] {
         {
             title: t('worker.types'),
             render: (_, { types }) => types.map((type) => <Tag key={type}>{type}</Tag>),
-            responsive: ['lg'],
+            responsive: ['xl'],
         },
         seen,
         { align: 'right', render: (_, executor) => <Actions executor={executor} changed={changed} /> },

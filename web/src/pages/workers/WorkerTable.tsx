@@ -117,7 +117,7 @@ function useColumns({ changed, order, healthOf, typical }: Shown): TableProps<Wo
             render: (_, { id }) => (
                 <span className="number nowrap">{formatPercent(healthOf(id)?.success_rate)}</span>
             ),
-            responsive: ['lg'],
+            responsive: ['xl'],
         },
         {
             title: t('worker.cpu'),

@@ -30,7 +30,7 @@ export function useCommonColumns<T extends Worker | Executor>(): Record<
                     <div className="two-lines">
                         <WorkerTag status={worker.status} />
                         {about && (
-                            <span className="muted small clip" title={about}>
+                            <span className="muted small clip clip-narrow" title={about}>
                                 {about}
                             </span>
                         )}
