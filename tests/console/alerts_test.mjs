@@ -127,6 +127,8 @@ test('a channel is deleted once no rule needs it', async () => {
     const remove = async () => {
         await rowOf('ops').getByRole('button', { name: 'Delete: ops' }).click();
         await dialog().getByRole('button', { name: 'Delete' }).click();
+        // A question that is still going away takes the next click on its button, and does nothing.
+        await dialog().waitFor({ state: 'hidden' });
     };
     await remove();
     await page.getByText('is named by rule').waitFor();
