@@ -246,6 +246,15 @@ bool Presence::NoteSeat(Place& place, const LeaderRow* row) {
     return open;
 }
 
+void Presence::NoteGoing(Seat& seat, bool goes) {
+    const Steady now = runtime_.Now().steady;
+    if (!goes || seat.open_since == Steady{}) {
+        seat.going_since = {};
+    } else if (seat.going_since == Steady{} || now - seat.going_since >= config_.shares.going) {
+        seat.going_since = now;
+    }
+}
+
 ShareView Presence::View() const {
     ShareView view{.self = config_.row.node,
                    .leaders = rows_,
@@ -281,12 +290,13 @@ void Presence::TellAll(Steady began) {
         announced ? PlanCampaigns(view, config_.shares) : std::map<Partition, Duration>();
     const auto over = PlanHandOver(view, config_.shares, handed_over_);
     if (over) handed_over_ = view.now;
-    for (const auto& [partition, place] : places_) {
+    for (auto& [partition, place] : places_) {
         Standing standing{.read_at = began, .trouble = trouble()};
         if (rows.contains(partition)) standing.row = *rows[partition];
         if (const auto found = plan.find(partition); found != plan.end()) {
             standing.campaign = found->second;
         }
+        NoteGoing(place.seat, standing.campaign == Duration(0));
         if (over && over->partition == partition) standing.hand_over = over->to;
         place.member.tell(standing);
     }

@@ -143,6 +143,7 @@ class Presence {
     void ReadLater(Duration delay);
     // Remembers since when this node leads it, and since when nobody does; true: nobody does.
     bool NoteSeat(Place& place, const LeaderRow* row);
+    void NoteGoing(Seat& seat, bool goes);
     ShareView View() const;
     void TellAll(Steady began);
     // Trusts the terms that were read, and ends those whose loop hangs and those that nobody holds.

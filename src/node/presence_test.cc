@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/failpoint.h"
 #include "base/log.h"
 #include "node/driven.h"
 
@@ -119,6 +120,62 @@ TEST(PresenceTest, ANodeThatIsGoneTakesNothingOfThePlan) {
     answer(false, {{.node = NodeId("z")}});
 
     EXPECT_EQ(campaign, Duration(0));
+}
+
+// Four namespaces lose their leader. This one has the first of its half, and reads before the store has
+// answered for the second: what is the other's stays so.
+TEST(PresenceTest, WhatItGoesForCountsWhileTheStoreHasNotAnswered) {
+    const LogCapture quiet;
+    ASSERT_TRUE(StartFailPoints());
+    DrivenStore store;
+    store.presence_by_hand = true;
+    DrivenRuntime loop;
+    Presence presence(loop, store, PresenceConfig{.row = {.node = NodeId("a")}}, SeedOf(2));
+    std::map<Partition, std::optional<Duration>> campaigns;
+    for (Partition p = 0; p < 4; ++p) {
+        presence.Join({.partition = p,
+                       .name = Text("n" + std::to_string(p)),
+                       .tell = [&campaigns, p](const Standing& standing) {
+                           campaigns[p] = standing.campaign;
+                       }});
+    }
+    presence.Start();
+    const auto answer = [&](const std::vector<LeaderRow>& rows) {
+        loop.Run();
+        while (!store.announces.empty()) DrivenStore::Reply(store.announces, Result<void>());
+        loop.Run();
+        while (!store.nodes.empty()) {
+            DrivenStore::Reply(store.nodes, Result<std::vector<NodeRow>>(
+                                                {{.node = NodeId("a")}, {.node = NodeId("b")}}));
+        }
+        loop.Run();
+        while (!store.leaders.empty()) {
+            DrivenStore::Reply(store.leaders, Result<std::vector<LeaderRow>>(rows));
+        }
+        loop.Run();
+    };
+    const auto led = [](const char* node) {
+        std::vector<LeaderRow> rows;
+        for (Partition p = 0; p < 4; ++p) rows.push_back({p, NodeId(node), {}, 1, 1});
+        return rows;
+    };
+    // What has just started, and what is new, waits.
+    for (int i = 0; i < 50; ++i) {
+        loop.Pass(100ms);
+        answer(led("c"));
+    }
+    loop.Pass(500ms);
+    answer({});
+    ASSERT_EQ(campaigns[0], Duration(0));
+    ASSERT_EQ(campaigns[2], Duration(0));
+    ASSERT_GT(campaigns[1], Duration(0));
+
+    presence.ReadSoon();
+    answer({{2, NodeId("a"), {}, 1, 1}});
+
+    EXPECT_EQ(campaigns[0], Duration(0));
+    EXPECT_GT(campaigns[1], Duration(0));
+    EXPECT_GT(campaigns[3], Duration(0));
 }
 
 }  // namespace

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/failpoint.h"
+
 namespace takt::internal {
 namespace {
 
@@ -53,12 +55,29 @@ class Planner {
     Planner(const ShareView& view, const ShareTimes& times)
         : view_(view), times_(times), counts_(CountLeads(view)), own_(counts_[view.self]) {}
 
+    // What it goes for already comes first. Of a plan that is half done the rest would else be dealt
+    // anew, and most of it to whoever was quicker.
     std::map<Partition, Duration> Run() {
-        for (const Seat& seat : view_.seats) PlanSeat(seat);
+        for (const Seat& seat : view_.seats) {
+            if (IsGoing(seat)) plan_[seat.partition] = Duration(0);
+        }
+        counts_[view_.self] += plan_.size();
+        for (const Seat& seat : view_.seats) {
+            if (!plan_.contains(seat.partition)) PlanSeat(seat);
+        }
         return std::move(plan_);
     }
 
   private:
+    bool IsGoing(const Seat& seat) const {
+        if (seat.going_since == Steady{} || view_.now - seat.going_since >= times_.going)
+            return false;
+        const LeaderRow* row = RowIn(view_, seat.partition);
+        const Peer* self = PeerIn(view_, view_.self);
+        return !(row && row->leads()) && self && self->MayLead(seat.name) &&
+               !TAKT_MUTANT("node.deal_anew");
+    }
+
     void PlanSeat(const Seat& seat) {
         const LeaderRow* row = RowIn(view_, seat.partition);
         const Peer* self = PeerIn(view_, view_.self);

@@ -25,6 +25,7 @@ struct ShareTimes {
     Duration step_max{100};
     Duration start{2'000};      // A node that starts leaves its companions so long to start too.
     Duration join{1'500};       // A namespace that was just made: all have read of it by then.
+    Duration going{1'000};      // What this node goes for counts as its own for so long.
     Duration successor{2'000};  // The one to whom a lead was handed is given so long.
     Duration hand_over_every{10'000};
     Duration hand_over_far{3'000};   // The same, while another has at least three fewer.
@@ -43,10 +44,11 @@ struct Peer {
 // A partition of this process.
 struct Seat {
     Partition partition = 0;
-    Text name;            // Of the namespace.
-    Steady joined{};      // When this node learned of it.
-    Steady led_since{};   // By this node; counts while the row says that it leads.
-    Steady open_since{};  // Since when it was seen without a leader.
+    Text name;             // Of the namespace.
+    Steady joined{};       // When this node learned of it.
+    Steady led_since{};    // By this node; counts while the row says that it leads.
+    Steady open_since{};   // Since when it was seen without a leader.
+    Steady going_since{};  // When this node went for it; 0: it has not, or knows what came of it.
 };
 
 struct ShareView {

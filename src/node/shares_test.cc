@@ -74,6 +74,24 @@ TEST_F(SharesTest, WhatADeadNodeLedIsSpreadOverTheRest) {
     EXPECT_EQ(at_once, 2);
 }
 
+// It reads again while it goes for its half, and has the first of it: the other half stays the other's.
+TEST_F(SharesTest, APlanThatIsHalfDoneIsNotDealtAnew) {
+    AddPeer("a");
+    AddPeer("b");
+    for (int p = 0; p < 4; ++p) AddSeat(Partition(p), nullptr);
+    ASSERT_EQ(Campaigns().at(0), 0ms);
+    ASSERT_EQ(Campaigns().at(2), 0ms);
+
+    view.seats[0].going_since = kNow - 2ms;
+    view.leaders.push_back({2, NodeId("a"), {}, 1, 1});
+
+    EXPECT_EQ(Campaigns().at(0), 0ms);
+    EXPECT_GT(Campaigns().at(1), 0ms);
+    EXPECT_GT(Campaigns().at(3), 0ms);
+    view.seats[0].going_since = kNow - 2s;
+    EXPECT_GT(Campaigns().at(0), 0ms) << "it has had its time";
+}
+
 TEST_F(SharesTest, TheNodeWithFewestGoesFirstAndOthersLaterTheMoreTheyLead) {
     AddPeer("a");
     AddPeer("b");

@@ -240,6 +240,8 @@ MUTANTS = [
          "is without a leader for too long", sim=DEATHS, seeds=40),
     node("eager_shares", "who has just come is given leads at once", "has just come", sim=MOVES,
          seeds=40),
+    Mutant("node.deal_anew", "a plan is dealt anew while it is half done", ("WhatItGoesForCountsWhileTheStoreHasNotAnswered",),
+           test=("node_test", "PresenceTest.*")),
     Mutant("node.trust_longer", "a leader trusts its term longer than it stands",
            ("both trust to lead",), test=("sim_test", "LeadSimulationTest.NoTwo*")),
     # --- Links and stores of the simulator --------------------------------------------------------
