@@ -200,7 +200,8 @@ void Engine::JudgeRepeated(Report& report) {
 }
 
 void Engine::AnswerTo(const Report& report, const std::optional<Execution>& found) {
-    const bool accepted = found && IsEndOf(*found, report.attempt) && SaysTheSame(report, *found);
+    const bool accepted = found && IsEndOf(*found, report.attempt) && !WasEndedByOthers(*found) &&
+                          SaysTheSame(report, *found);
     if (!accepted) ++counters_.stale;
     draft_.Send(Verdict{report.session, report.attempt, accepted});
 }
@@ -216,13 +217,16 @@ void Engine::On(Claimed& claimed) {
 void Engine::AnswerTo(const Claimed& claimed, const std::optional<Execution>& found) {
     const bool over = found && IsEndOf(*found, claimed.attempt);
     const Reason reason = over && found->outcome ? found->outcome->reason : Reason::kNone;
-    const bool by_its_word =
-        over && (found->status == Status::kSuccess || reason == Reason::kHandlerFailed ||
-                 reason == Reason::kRejected);
+    const bool concluded =
+        over && WasEndedByOthers(*found) && !TAKT_MUTANT("engine.conclusions_are_reports");
+    const bool by_its_word = over && !concluded &&
+                             (found->status == Status::kSuccess ||
+                              reason == Reason::kHandlerFailed || reason == Reason::kRejected);
     if (by_its_word) return;
-    const bool ended = reason == Reason::kCancelled || reason == Reason::kTimeout;
-    draft_.Send(
-        StopAttempt{claimed.session, claimed.attempt, ended ? reason : Reason::kWorkerLost});
+    Reason why = Reason::kWorkerLost;
+    if (reason == Reason::kCancelled || reason == Reason::kTimeout) why = reason;
+    if (concluded) why = Reason::kCancelled;
+    draft_.Send(StopAttempt{claimed.session, claimed.attempt, why});
 }
 
 }  // namespace takt::internal

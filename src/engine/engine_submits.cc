@@ -59,6 +59,14 @@ void Engine::On(Conclude& conclude) {
     draft_.Reply(conclude.request, Answer{.execution = live->row});
 }
 
+// What a worker says of it later is told from the operator's word by its history.
+static void RememberConclusion(Execution& row, const OutcomePtr& outcome, Time now) {
+    row.outcome = RememberAttempt(row, {.end = AttemptEnd::kCancelled,
+                                        .reason = Reason::kCancelled,
+                                        .message = outcome ? outcome->message.view() : "",
+                                        .at = now});
+}
+
 // Ends an execution wherever it is, without its worker's word.
 void Engine::EndNow(Live& live, Status status, OutcomePtr outcome, const ActPtr& by) {
     if (by) {
@@ -78,6 +86,7 @@ void Engine::EndNow(Live& live, Status status, OutcomePtr outcome, const ActPtr&
         return FinishExecution(live, status, std::move(outcome));
     }
     if (StopAtWorker(live, Reason::kCancelled)) AwaitStop(live);
+    if (status != Status::kCancelled) RememberConclusion(live.row, outcome, now_.wall);
     Slot& slot = TakeFromHand(live);
     FinishExecution(live, status, std::move(outcome));
     FeedWorker(slot);

@@ -1,4 +1,7 @@
 // Things that a leader change must not disturb: clocks of two machines, results on their way.
+#include <utility>
+
+#include "base/failpoint.h"
 #include "engine/history.h"
 
 namespace takt::internal {
@@ -282,6 +285,37 @@ TEST_F(RepeatedReportTest, WhatWasEndedWithoutTheWorkerIsStoppedAndRefused) {
     ASSERT_THAT(stops, SizeIs(1));
     EXPECT_EQ(stops[0].reason, Reason::kCancelled);
 }
+
+// Somebody says how it ended while its worker is cut off. That was not the worker's word, though it says
+// the same: the handler is at work, and must stop. Asked of the next leader too, which has only the row.
+class ConcludedTest : public RepeatedReportTest,
+                      public ::testing::WithParamInterface<std::pair<Status, bool>> {};
+
+TEST_P(ConcludedTest, WhatWasConcludedWithoutTheWorkerIsStoppedAndRefused) {
+    ASSERT_TRUE(StartFailPoints());
+    const auto [status, next_leader] = GetParam();
+    At(0s, Join({.id = "a"}));
+    At(0s, Once({.id = "x"}));
+    const Report report = status == Status::kSuccess ? Success("x") : Failure("x", false);
+    At(1s, Cut("a"));
+    At(2s, Conclude{.execution = ExecutionId("x"), .status = status, .outcome = report.outcome});
+    ASSERT_EQ(StatusOf("x"), status);
+    ASSERT_THAT(stops, IsEmpty());
+    if (next_leader) Restart(3s);
+    ReportAgain(4s, report);
+
+    ASSERT_THAT(stops, SizeIs(1));
+    EXPECT_EQ(stops[0].attempt, report.attempt);
+    EXPECT_EQ(stops[0].reason, Reason::kCancelled);
+    ASSERT_THAT(verdicts, SizeIs(1));
+    EXPECT_FALSE(verdicts[0].accepted);
+}
+
+INSTANTIATE_TEST_SUITE_P(Word, ConcludedTest,
+                         ::testing::Values(std::pair(Status::kSuccess, false),
+                                           std::pair(Status::kSuccess, true),
+                                           std::pair(Status::kFailed, false),
+                                           std::pair(Status::kFailed, true)));
 
 // Its first attempt failed, its second was taken for lost with its worker: the failure that is
 // stored is the first one's. The worker comes back with the second and must stop it, or a handler

@@ -26,10 +26,7 @@ CallbackAnswer Stale(const Execution& row) {
 // before it.
 bool HasFailedItself(const Execution& row) {
     if (!row.outcome || row.outcome->reason != Reason::kHandlerFailed) return false;
-    const auto& past = row.outcome->past;
-    const bool otherwise = !past.empty() && past.back().attempt == row.attempt &&
-                           past.back().end != AttemptEnd::kFailed;
-    return !otherwise || TAKT_MUTANT("links.accept_lost_failures");
+    return !WasEndedByOthers(row) || TAKT_MUTANT("links.accept_lost_failures");
 }
 
 }  // namespace
@@ -51,9 +48,9 @@ CallbackAnswer JudgeCallback(const Execution& row, const CallbackReport& report)
         case Status::kRunning:
             return {Kind::kUnavailable, "the attempt is being settled; say it again"};
         case Status::kSuccess:
-            if (report.report.success && same) return {Kind::kAccepted, ""};
-            if (report.report.success) return {Kind::kStale, kSaidOtherwise};
-            break;
+            if (!report.report.success || WasEndedByOthers(row)) break;
+            if (same) return {Kind::kAccepted, ""};
+            return {Kind::kStale, kSaidOtherwise};
         case Status::kFailed:
         case Status::kRetrying:
         case Status::kPending:

@@ -115,6 +115,20 @@ TEST(PushLink, ASecondExplanationOfAFailureIsRefused) {
     EXPECT_EQ(stack.Read(id).outcome->message, "no rows");
 }
 
+// An operator concludes what an executor works on. What that says later came too late, and it did not
+// say anything before.
+TEST(PushLink, AReportAfterAConclusionIsToldThatItCameTooLate) {
+    FakeExecutor executor;
+    PushStack stack;
+    ASSERT_TRUE(stack.Register(executor));
+    const ExecutionId id = stack.Submit();
+    const Order order = executor.AwaitOrder(1);
+    stack.Conclude(id, Status::kSuccess);
+
+    EXPECT_EQ(stack.Callback(order.execution, order.token, true), Kind::kStale);
+    EXPECT_THAT(stack.said(), HasSubstr("too late"));
+}
+
 class PushLinkReminder : public testing::TestWithParam<int> {};
 
 // A long run, well past the time that a call may take: the next leader says where its callback is

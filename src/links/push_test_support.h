@@ -276,10 +276,13 @@ class PushStack {
         CallbackReport report{.execution = ExecutionId(Text(execution)),
                               .token = ParseToken(token).value_or(Token{}),
                               .report = ReadCallback(body)->report};
-        return Await<CallbackAnswer>(
-                   [&](auto done) { link_.Callback(std::move(report), std::move(done)); })
-            .verdict;
+        CallbackAnswer answer = Await<CallbackAnswer>(
+            [&](auto done) { link_.Callback(std::move(report), std::move(done)); });
+        said_ = std::move(answer.detail);
+        return answer.verdict;
     }
+    // To the last callback.
+    const std::string& said() const { return said_; }
     CallbackAnswer::Verdict Say(const std::string& execution, const std::string& token,
                                 const std::string& body) {
         PushLink::News news{.execution = ExecutionId(Text(execution)),
@@ -313,6 +316,12 @@ class PushStack {
             [&](auto done) { node_->Ask(internal::Submit{.task = task}, std::move(done)); });
         EXPECT_TRUE(answer) << (answer ? "" : answer.error().detail);
         return answer ? answer->execution.id : ExecutionId();
+    }
+    void Conclude(const ExecutionId& id, Status status) {
+        const auto answer = Await<Result<Answer>>([&](auto done) {
+            node_->Ask(internal::Conclude{.execution = id, .status = status}, std::move(done));
+        });
+        EXPECT_TRUE(answer) << (answer ? "" : answer.error().detail);
     }
     // An operator takes the lock away from whoever has it.
     void TakeAway(const std::string& lock) {
@@ -372,6 +381,7 @@ class PushStack {
     }
 
     LoopThread io_;
+    std::string said_;
     AsioRuntime runtime_;  // Before the store, which posts its answers to it until it ends.
     MemoryStore store_;
     std::unique_ptr<HttpClient> client_;

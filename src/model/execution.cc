@@ -89,6 +89,12 @@ OutcomePtr RememberAttempt(const Execution& row, const AttemptEnding& ending) {
     return outcome;
 }
 
+bool WasEndedByOthers(const Execution& row) {
+    if (!row.outcome || row.outcome->past.empty()) return false;
+    const PastAttempt& last = row.outcome->past.back();
+    return last.attempt == row.attempt && last.end != AttemptEnd::kFailed;
+}
+
 std::optional<Time> FirstFailureSinceRedrive(const Execution& row, Time late) {
     if (!row.outcome || row.failures == 0) return std::nullopt;
     const auto& past = row.outcome->past;

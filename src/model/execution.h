@@ -55,7 +55,7 @@ enum class AttemptEnd : std::uint8_t {
     kFailed,     // It said so, or ran out of time.
     kLost,       // Its worker died.
     kReturned,   // Its worker never got it, or gave it back.
-    kCancelled,  // Somebody ended it, and later ran the execution again.
+    kCancelled,  // Somebody ended it: concluded the execution, or later ran it again.
 };
 std::string_view Name(AttemptEnd end);
 
@@ -130,6 +130,10 @@ struct AttemptEnding {
     Time at{};
 };
 OutcomePtr RememberAttempt(const Execution& row, const AttemptEnding& ending);
+
+// Whether somebody else ended the last attempt, which was lost, given back or concluded. Of one whose
+// history does not say so the outcome is its own.
+bool WasEndedByOthers(const Execution& row);
 
 // When the first attempt began that failed since an operator ran the execution again; nothing if
 // nobody did, or none failed since. `late` is when it was too late to start without an operator.

@@ -100,6 +100,8 @@ MUTANTS = [
            "the canary did not finish", "lay ready although", "given up long after its timeout"),
     engine("restore_by_serial", "a new leader has what waits in the order in which it was made",
            "WhatHadADelayHoldsBackNobodyWhoIsOlder", test=("engine_test", "TakeoverOrderTest.*")),
+    engine("conclusions_are_reports", "what an operator concludes is taken for the worker's own word",
+           "WhatWasConcludedWithoutTheWorkerIsStoppedAndRefused", test=("engine_test", "*ConcludedTest*")),
     engine("order_within_lanes", "a worker is given what is ready first, whatever waits for it in other lanes",
            "which is more urgent"),
     engine("ignore_ageing", "to have waited counts for nothing", "which is more urgent", seeds=2000),
