@@ -238,6 +238,31 @@ TEST_F(FanOutTest, ABroadcastThatALostWorkerHadBegunFailsThere) {
     EXPECT_EQ(StatusOf("run"), Status::kFailed);
 }
 
+// Two steps for each worker, one of which kills it. Each of them may be what does: they begin one after
+// the other, and the innocent one is not failed with it.
+TEST_F(FanOutTest, BroadcastsThatMayKillTheirWorkerBeginOneAfterTheOther) {
+    config.losses_max = 3;
+    const auto join = [&](Duration at, const char* instance) {
+        At(at, Join({.id = "a", .capacity = 5, .instance = instance}));
+    };
+    join(0s, "1");
+    At(0s, Flow({.workflow = MakeWorkflow({{.name = "pay", .each_worker = true},
+                                           {.name = "poison", .each_worker = true}})}));
+    join(1s, "2");
+    join(2s, "3");
+    EXPECT_EQ(Row(Child(0, 0)).losses, 2u);
+    EXPECT_EQ(StatusOf(Child(0, 0)), Status::kScheduled);
+    EXPECT_EQ(StatusOf(Child(1, 0)), Status::kPending);
+    Until(12s - 1ms);
+    EXPECT_EQ(StatusOf(Child(1, 0)), Status::kPending);
+    Until(12s);
+    EXPECT_EQ(StatusOf(Child(1, 0)), Status::kScheduled);
+
+    join(13s, "4");
+    EXPECT_EQ(StatusOf(Child(1, 0)), Status::kFailed);
+    EXPECT_EQ(Row(Child(0, 0)).losses, 2u) << "it was beside the one that is blamed";
+}
+
 // The new leader knows the workers from the store and waits for them.
 TEST_F(FanOutTest, ABroadcastSurvivesATakeover) {
     At(0ms, Join({.id = "a"}));

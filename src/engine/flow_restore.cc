@@ -146,7 +146,7 @@ bool Engine::FeedPinned(Slot& slot) {
         if (slot.gone) {
             Unqueue(*live);
             EndPinned(*live);
-        } else if (!EndIfExpired(*live)) {
+        } else if (!EndIfExpired(*live) && MayBegin(*live)) {
             GiveTo(*live, slot);
         }
         live = slot.pinned.front();
