@@ -54,7 +54,7 @@ struct WorkerOptions {
     Duration drain_timeout{60'000};  // How long Drain and Stop wait for what runs.
 
     // Finished attempts that may wait for their acknowledgement; beyond, nothing new is begun.
-    std::size_t buffer_size = 1'000;
+    std::size_t buffer_size = 10'000;
     bool enable_compression = true;  // Of large results, by zstd.
     // Whether spans of what it runs are sent to tracing_endpoint, by OTLP over HTTP. Only for tasks
     // whose scheduler traces them.

@@ -185,6 +185,29 @@ TEST_F(FakeSchedulerTest, WhatIsNotAcknowledgedIsHeldAndSaidAgain) {
     Await([](const WorkerFrame& said) { return said.has_bye(); });
 }
 
+// A scheduler acknowledges results together with the next assignments, so all that a worker can hold may
+// wait for that at once.
+TEST_F(FakeSchedulerTest, AWorkerOfUsualOptionsBeginsAllItHasRoomForBeforeAnyAcknowledgement) {
+    constexpr int kRoom = 2'000;
+    Start(Noop(), {.capacity = kRoom});
+    AwaitHello();
+    Welcome(1);
+    const auto give = [](int first, int end) {
+        SchedulerFrame frame;
+        for (int i = first; i < end; ++i) frame.MergeFrom(Assign("e-" + std::to_string(i), 1));
+        return frame;
+    };
+    int told = 0;
+    const auto await = [&](int count) {
+        Await([&](const WorkerFrame& said) { return (told += said.results_size()) == count; });
+        EXPECT_EQ(told, count);
+    };
+    Send(give(0, kRoom - 1));
+    await(kRoom - 1);
+    Send(give(kRoom - 1, kRoom));
+    await(kRoom);
+}
+
 // A frame is a batch: what a quick handler did is said at once, and its beginning not at all.
 TEST_F(FakeSchedulerTest, NothingIsSaidTwiceAndLogsComeBeforeTheResult) {
     Start(Noop());

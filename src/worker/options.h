@@ -56,7 +56,7 @@ struct WorkerOptions {
     Duration connect_timeout{5'000};
 
     // Finished attempts that may wait for their acknowledgement; beyond, nothing new is begun.
-    std::size_t buffer_size = 1'000;
+    std::size_t buffer_size = 10'000;
     std::size_t log_bytes_max = 4 << 20;       // Log lines waiting for a connection; then dropped.
     std::size_t result_bytes_max = 1 << 20;    // As the scheduler's.
     bool compression = true;                   // Of results, by zstd,
