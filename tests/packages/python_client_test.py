@@ -1,7 +1,10 @@
 """takt.Client and takt.AsyncClient against a real scheduler."""
 import asyncio
+import contextlib
 import datetime
+import os
 import re
+import resource
 import socket
 import threading
 import time
@@ -99,6 +102,18 @@ class PythonClientTest(ClusterTest):
         self.assertEqual(network.lost, 1)
         self.assertEqual([row.id for row in self.client.list_executions(type="echo")], [made.id])
 
+    # A program with a thousand files and connections of its own. Each second call failed, and the thread that
+    # renews a lock ended, without a word to who believed to have it.
+    def test_a_kept_connection_may_have_any_descriptor(self):
+        limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (min(4096, limits[1]), limits[1]))
+        self.addCleanup(resource.setrlimit, resource.RLIMIT_NOFILE, limits)
+        with contextlib.ExitStack() as files:
+            for _ in range(1100):
+                files.enter_context(open(os.devnull))
+            for _ in range(3):
+                self.assertEqual(list(self.client.list_executions()), [])
+
     def test_recurring_tasks_are_made_changed_triggered_and_deleted(self):
         self.demo_worker()
         task = self.client.submit("echo", {"day": 1}, id="nightly", cron="0 2 * * *", timezone="Asia/Shanghai")
@@ -188,6 +203,12 @@ class PythonClientTest(ClusterTest):
                                      lambda clock: asked(clock) + (31 if clock == time.CLOCK_BOOTTIME else 0)):
                 self.assertRaises(takt.LockLost, lock.check)
             lock.check()
+
+    # A fault of this package, or no memory: whatever it is, nobody may believe to have the lock for ever.
+    def test_a_lock_that_cannot_be_renewed_for_any_reason_is_lost(self):
+        with self.client.lock("odd", ttl=1) as lock:
+            with unittest.mock.patch.object(self.client._transport, "call", side_effect=MemoryError):
+                self.assertTrue(lock.lost.wait(10))
 
     def test_a_workflow_with_shards_hands_results_on(self):
         worker = takt.Worker(self.url)

@@ -145,7 +145,7 @@ class Transport:
         with self._lock:
             kept = self._idle[server].pop() if self._idle[server] else None
         # A server may have closed a kept connection: seen before anything is asked, so that no answer is missed.
-        if kept is not None and (kept.sock is None or select.select([kept.sock], [], [], 0)[0]):
+        if kept is not None and (kept.sock is None or can_read(kept.sock)):
             kept.close()
             kept = None
         connection = kept or self._connect(server, timeout)
@@ -207,6 +207,16 @@ def read_answer(server: str, status: int, body: bytes, retry_after: str | None) 
     if 200 <= status < 300:
         return value
     raise of_problem(status, value if isinstance(value, dict) else {}, retry_after)
+
+
+def can_read(sock: socket.socket) -> bool:
+    """Whether something came, or the end: of a server that is not being asked."""
+    # select takes no descriptor above 1023, and raises; where there is no poll, it takes any.
+    if not hasattr(select, "poll"):
+        return bool(select.select([sock], [], [], 0)[0])
+    watch = select.poll()
+    watch.register(sock, select.POLLIN)
+    return bool(watch.poll(0))
 
 
 def spelled(value: Any) -> str:

@@ -9,7 +9,7 @@ from types import TracebackType
 
 from . import _clock
 from ._http import Transport, quote
-from .errors import Conflict, Invalid, LockBusy, LockLost, TaktError, Unavailable, UnknownOutcome
+from .errors import Conflict, Invalid, LockBusy, LockLost, Unavailable, UnknownOutcome
 
 ASKED_AT_ONCE = 20.0  # Seconds of standing in line in one request; then it is asked again.
 ANSWER_SLACK = 10.0
@@ -125,7 +125,7 @@ class Lock:
                 self._valid_until, pause = sent_at + self._demand.ttl, third
             except Conflict:
                 break
-            except TaktError:
+            except Exception:  # Whatever it was, the lease has not begun anew.
                 pause = self._demand.ttl / 10
             if _clock.now() + pause >= self._valid_until:
                 if self._released.wait(max(0.0, self._valid_until - _clock.now())):
