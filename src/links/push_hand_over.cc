@@ -27,7 +27,7 @@ constexpr Duration kPassOnTimeout{5'000};
 // While the only scheduler waits for executors before it stops. Another one may come meanwhile.
 constexpr Duration kAnswersLook{20};
 constexpr Duration kSchedulersLook{500};
-constexpr Duration kStoreSilence{500};  // After which it is not waited for.
+constexpr Duration kStoreSilence{500};  // After which the answers are looked at all the same.
 
 bool IsWorthRepeating(const Result<HttpAnswer>& answer) {
     return !answer || answer->status == 429 || answer->status >= 500;
@@ -130,11 +130,11 @@ Flow<> PushLink::AwaitAnswers(Action done) {
                 LearnSchedulers([tell] { tell(true); });
                 stay.After(kStoreSilence, [tell] { tell(false); });
             });
-            // Nothing that is answered now could be written down.
-            if (!answered) break;
             known_until = now + kSchedulersLook;
+            // A store that is slow for a moment is no reason to have the same work done again: what is
+            // answered meanwhile is written down when it is back.
+            if (answered && HasOthers() && now >= stay_until) break;
         }
-        if (HasOthers() && known_until - kSchedulersLook >= stay_until) break;
         if (!std::exchange(said, true)) {
             Log(LogLevel::kInfo, "executors", "waiting for answers to open calls before it stops",
                 {{"calls", open_calls()}});

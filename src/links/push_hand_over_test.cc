@@ -168,6 +168,25 @@ TEST_F(PushHandOverTest, TheOnlySchedulerTakesOpenAnswersBeforeItStops) {
     EXPECT_EQ(executor.orders(), 1u);
 }
 
+// The store is slow for a moment while the only scheduler stops: not its executors' fault, who would have
+// to do it all again.
+TEST_F(PushHandOverTest, AStoreThatIsSlowEndsNoWaitForOpenAnswers) {
+    executor.Answer(
+        [this](const Order& order, HttpReply reply) { TakeReply(order, std::move(reply)); });
+    ASSERT_TRUE(first->Register(executor));
+    const ExecutionId id = first->Submit();
+    executor.AwaitOrder(1);
+    first->KeepQuietOfNodes();
+    const auto settled = first->Settle();
+    EXPECT_EQ(settled.wait_for(1s), std::future_status::timeout);
+
+    AnswerHeld(200, R"({"status":"success"})");
+    settled.wait();
+    first->Stop();
+    EXPECT_EQ(first->Read(id).status, Status::kSuccess);
+    EXPECT_EQ(executor.orders(), 1u);
+}
+
 // Another scheduler was started seconds ago, and the list of all of them is older.
 TEST_F(PushHandOverTest, ASchedulerThatHasJustComeIsLeftWordOfOpenCalls) {
     PushStack stack({.address = door.url(), .others_stay = Duration(0)},

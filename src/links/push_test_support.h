@@ -217,6 +217,7 @@ class PushStack {
             Await<Result<void>>([&](auto done) { store_.Announce(row, ttl, std::move(done)); });
         EXPECT_TRUE(announced);
     }
+    void KeepQuietOfNodes() { store_.quiet = true; }
     std::vector<SettingPut> WordsLeft() {
         return Await<Result<std::vector<SettingPut>>>([&](auto done) {
                    store_.ListSettings(kDefaultPartition, Text("executor-calls/"), std::move(done));
@@ -383,7 +384,7 @@ class PushStack {
     LoopThread io_;
     std::string said_;
     AsioRuntime runtime_;  // Before the store, which posts its answers to it until it ends.
-    MemoryStore store_;
+    QuietStore store_;
     std::unique_ptr<HttpClient> client_;
     PushLink link_;
 

@@ -30,6 +30,16 @@ namespace takt::internal::testing_support {
 
 using namespace std::chrono_literals;
 
+// A store that can keep to itself which schedulers there are.
+class QuietStore final : public MemoryStore {
+  public:
+    using MemoryStore::MemoryStore;
+    void Nodes(Done<std::vector<NodeRow>> done) override {
+        if (!quiet) MemoryStore::Nodes(std::move(done));
+    }
+    std::atomic<bool> quiet = false;
+};
+
 struct StackOptions {
     std::shared_ptr<MemoryDatabase> database = std::make_shared<MemoryDatabase>();
     std::string node = "node-1";
