@@ -135,6 +135,15 @@ void PutTasks(Node& node, std::vector<TaskRequest> tasks, const ActPtr& by,
     putting->Count();
 }
 
+// The service that an executor is known to be of; nothing if there is none of the id.
+auto KnownService(const Call& call, const WorkerId& id) {
+    return Looked<std::optional<Text>>(call, [id](const Engine& engine) -> std::optional<Text> {
+        const auto view = engine.FindWorker(id);
+        if (!view || view->row.link != LinkKind::kPush) return std::nullopt;
+        return view->row.group;
+    });
+}
+
 // Sent again, the same registration finishes what an earlier one left out.
 Flow<> Register(PushLink& link, Call call) {
     const auto object = ReadObject(call.request().body, call.route().body_bytes_max);
@@ -148,6 +157,16 @@ Flow<> Register(PushLink& link, Call call) {
     if (const auto no =
             WhyNotYours(call, worker.id, worker.group, {.id = "instance_id", .service = "name"})) {
         co_return call.Refuse(*no);
+    }
+    // Else a token for one service could make another one's executors its own.
+    if (!call.who().bounds.none()) {
+        const auto known = co_await KnownService(call, worker.id);
+        if (!known) co_return call.RefuseAnswer(known.error());
+        if (auto no = *known ? WhyNotYours(call, worker.id, **known, {.service = "instance_id"})
+                             : std::nullopt) {
+            no->detail += ", which has an executor '" + worker.id.text().str() + "'";
+            co_return call.Refuse(*no);
+        }
     }
     const auto conflict = co_await Looked<std::optional<Error>>(
         call, [&](const Engine& engine) { return ConflictOf(engine, *registration); });
@@ -176,12 +195,12 @@ Flow<> Beat(PushLink& link, Call call) {
     const auto load = ReadBody(call, ExecutorLoadFields());
     if (!load) co_return call.RefuseRequest(load.error());
     if (!call.who().bounds.none()) {
-        const auto service = co_await Looked<Text>(call, [&](const Engine& engine) {
-            const auto view = engine.FindWorker(*id);
-            return view ? view->row.group : Text();
-        });
+        const auto service = co_await KnownService(call, *id);
         if (!service) co_return call.RefuseAnswer(service.error());
-        if (const auto no = WhyNotYours(call, *id, *service, {})) co_return call.Refuse(*no);
+        // One that is not known is told so: then it registers again.
+        if (const auto no = *service ? WhyNotYours(call, *id, **service, {}) : std::nullopt) {
+            co_return call.Refuse(*no);
+        }
     }
     const auto beaten = co_await Answered<Result<void>>(
         call, [&](auto done) { link.Beat(*id, *load, std::move(done)); });

@@ -353,6 +353,35 @@ TEST_F(ExecutorsTest, ATokenOfAnotherServiceIsToldTheService) {
         Send(HttpMethod::kPost, "/api/v1/executors/register", Registration(""), bound);
     EXPECT_EQ(Field(no, "detail"), "the token is not for the service 'reports'");
     EXPECT_EQ(Field(no, "field"), "name");
+    // The scheduler has forgotten an executor: it registers again if it hears that.
+    EXPECT_EQ(Send(HttpMethod::kPost, "/api/v1/executors/b-1/heartbeat", "", bound).status, 404);
+}
+
+// An executor goes by the id and the address of another service's, by mistake or not: what is that one's
+// would be its own from then on.
+TEST_F(ExecutorsTest, ATokenOfAnotherServiceTakesNoExecutorFromIt) {
+    const auto bearer = [&](const std::string& fields, const HttpHeaderList& by) {
+        const HttpAnswer made =
+            Send(HttpMethod::kPost, "/api/v1/tokens", R"({"name":"t","role":)" + fields + "}", by);
+        return HttpHeaderList{{"Authorization", "Bearer " + Field(made, "token")}};
+    };
+    const auto enter = [&](const std::string& service, const HttpHeaderList& by) {
+        return Send(
+            HttpMethod::kPost, "/api/v1/executors/register",
+            R"({"name":")" + service + R"(","instance_id":"r-1","base_url":"http://127.0.0.1:9"})",
+            by);
+    };
+    const HttpHeaderList admin = bearer(R"("admin")", {});
+    const HttpHeaderList reports = bearer(R"("executor","services":["reports"])", admin);
+    const HttpHeaderList bills = bearer(R"("executor","services":["bills"])", admin);
+    ASSERT_EQ(enter("reports", reports).status, 200);
+
+    const HttpAnswer no = enter("bills", bills);
+    EXPECT_EQ(no.status, 403);
+    EXPECT_EQ(Field(no, "code"), "not_yours");
+    EXPECT_EQ(Field(no, "field"), "instance_id");
+    EXPECT_EQ(enter("reports", reports).status, 200);
+    EXPECT_EQ(Field(Send(HttpMethod::kGet, "/api/v1/executors/r-1", "", admin), "name"), "reports");
 }
 
 // Programs are made from it.
