@@ -23,9 +23,37 @@ constexpr int kLooksMax = 5;
 // A MiB of payload and what is around it. Lines of many tasks are not kept to be sent again.
 constexpr std::size_t kKeptBytesMax = (1 << 20) + (64 << 10);
 
-std::string WhyNobodyLeads(const NodeStatus& status) {
-    if (status.trouble.empty()) return "no scheduler leads at the moment; try again in a second";
+// The callbacks of executors come from anybody who can reach the port, and hosts are not for strangers.
+bool MayHearOfHosts(const Call& call) {
+    return call.route().permission != Permission::kNone ||
+           call.services().access.MayHearOfTheStore(call.request(), ReadClocks().wall);
+}
+
+std::string WhyNobodyLeads(const Call& call, const NodeStatus& status) {
+    if (status.trouble.empty() || !MayHearOfHosts(call)) {
+        return "no scheduler leads at the moment; try again in a second";
+    }
     return "no scheduler leads: " + status.trouble;
+}
+
+// The same refusal without the words of whoever could not reach the leader, or the store.
+Problem WithoutHosts(const HttpResponse& refusal) {
+    const auto said = ReadObject(refusal.body, refusal.body.size());
+    std::string scratch;
+    std::string_view code;
+    std::string_view kept = "unknown";
+    if (said) {
+        for (JsonView::Members members(*said); members.Next();) {
+            if (members.key() == "code") code = members.value().AsString(scratch);
+        }
+    }
+    for (const std::string_view untouched : {"no_leader", "unavailable"}) {
+        if (code == untouched) kept = untouched;
+    }
+    return {.status = 503,
+            .code = kept,
+            .detail = "the leader could not be asked, or not do it now; say it again",
+            .retry_after_seconds = 1};
 }
 
 // A task that is made under an id of the caller's is made once.
@@ -186,7 +214,7 @@ void PassOn(Call call, const NodeStatus& status, const Forward& forward) {
     if (!CanPassOn(call, status, forward)) {
         return call.Refuse({.status = 503,
                             .code = "no_leader",
-                            .detail = WhyNobodyLeads(status),
+                            .detail = WhyNobodyLeads(call, status),
                             .retry_after_seconds = 1});
     }
     if (IsAudited(call.route())) {
@@ -211,6 +239,9 @@ void PassOn(Call call, const NodeStatus& status, const Forward& forward) {
     forward(std::move(request), address, [gate, number](HttpResponse response) {
         auto passing = gate->passings.Take(number);
         if (!passing) return;
+        if (response.status == 503 && !MayHearOfHosts(passing->call)) {
+            return passing->call.Refuse(WithoutHosts(response));
+        }
         if (response.status != 503 || !WaitsForAnEnd(passing->call)) {
             return passing->call.TakeReply()(std::move(response));
         }

@@ -174,6 +174,38 @@ TEST(Strangers, AFollowerSaysThatItCannotReachItsLeader) {
               1);
 }
 
+// An executor's callback needs no token of the API. Whoever can reach the port would learn the address of
+// the leader, or of the store.
+TEST(Strangers, ACallbackThatCannotBePassedOnNamesNoHosts) {
+    const auto database = std::make_shared<MemoryDatabase>();
+    MemoryStore store(database);
+    const NodeRow away{.node = NodeId("node-a"), .address = Text("http://127.0.0.1:1")};
+    const auto term = TakeLead(store, {.node = away, .ttl = 60s});
+    ASSERT_TRUE(term);
+    Random random(SeedOf(5));
+    const NewToken admin = MakeToken(AccessRole::kAdmin, "a", ReadClocks().wall, {}, random);
+    auto batch = std::make_shared<Batch>();
+    *batch = {.term = *term, .sequence = 1};
+    batch->changes.emplace_back(
+        SettingPut{Text("token/" + admin.token.id), Text(EncodeToken(admin.token))});
+    ASSERT_TRUE(AskStore<void>([&](auto done) { store.Commit(batch, std::move(done)); }));
+    Route route = CallbackRoute(200);
+    route.where = Where::kLeader;
+    TestScheduler follower(
+        {.node = "node-b", .database = database, .await_lead = false, .more_routes = {route}});
+    follower.AwaitLeaderKnown();
+
+    EXPECT_EQ(follower.Get("/api/v1/tasks").status, 401) << "the tokens are read";
+    const Answered stranger = follower.Post("/api/v1/callback", R"({"status": "success"})");
+    EXPECT_EQ(stranger.status, 503);
+    EXPECT_EQ(stranger.Text("code"), "no_leader");
+    EXPECT_FALSE(stranger.body.contains("127.0.0.1")) << stranger.body;
+    const Answered known = follower.Post("/api/v1/callback", R"({"status": "success"})",
+                                         {{"Authorization", "Bearer " + admin.text}});
+    EXPECT_EQ(known.Text("code"), "no_leader");
+    EXPECT_TRUE(known.body.contains("127.0.0.1:1")) << known.body;
+}
+
 // Namespaces have leaders of their own: trouble with one is not over because another has some.
 TEST(Strangers, EachLeaderThatCannotBeReachedIsRememberedAndSaidOnce) {
     const LogCapture log;

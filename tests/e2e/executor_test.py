@@ -53,6 +53,28 @@ class ExecutorTest(TaktTest):
         until(lambda: self.takt_json("get", task)["status"] == "failed", "the task has stopped")
         self.assertIn("its lock was taken away", self.takt_json("get", task)["error"]["message"])
 
+    # Anybody who can reach the port may send a callback. The words of the store name its host.
+    def test_a_callback_of_a_stranger_is_not_told_where_the_store_is(self):
+        self.use_redis()
+        self.serve("--set", "scheduler.leader_ttl=4s", "--set", "scheduler.leader_renew_interval=1s")
+        self.post("tokens", {"name": "mine", "role": "admin"})
+        with self.assertRaises(urllib.error.HTTPError):
+            self.post("executions/cancel", {"status": "pending"})  # The token has shut the door.
+        codes = set()
+
+        def call_back():
+            with self.assertRaises(urllib.error.HTTPError) as refused:
+                self.post("executions/x/callback", {"status": "success", "callback_token": "0" * 32})
+            answer = json.loads(refused.exception.read())
+            codes.add(answer["code"])
+            self.assertNotIn("redis", answer["detail"])
+            self.assertNotIn("127.0.0.1", answer["detail"])
+            return answer["code"] == "no_leader"
+
+        self.processes[0].kill()
+        until(call_back, "nobody leads")
+        self.assertIn("unavailable", codes, "it could not be looked up")
+
     # A rolling restart, while a service works for some seconds on an order whose answer is the result.
     def test_a_scheduler_that_is_stopped_passes_on_the_answer_to_an_open_call(self):
         self.use_redis()
