@@ -74,6 +74,10 @@ Error Judge(const MysqlError& error, const MysqlOptions& options) {
             return Unavailable(fmt::format(
                 "a table of {} is gone ({}); restore it, or restart Takt to begin with empty ones",
                 where, error.what()));
+        case ER_TABLE_DEF_CHANGED:
+            return Unavailable(
+                fmt::format("a table of {} was made anew while it was being read ({}); try again",
+                            where, error.what()));
         case ER_ACCESS_DENIED_ERROR:
             return Unavailable(fmt::format(
                 "{} refuses user and password ({}); correct them in --store", where, error.what()));

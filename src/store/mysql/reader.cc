@@ -97,6 +97,12 @@ Rows Reader::QueryOne(const std::string& query) {
     return Read([&](Connection& connection) { return connection.Query(query); });
 }
 
+bool Reader::WasLed(Partition partition) {
+    return QueryOne(fmt::format("SELECT 1 FROM {}terms WHERE partition_id = {}", options_.prefix,
+                                partition))
+        .Next();
+}
+
 Result<std::vector<std::optional<Execution>>> Reader::FindExecutions(
     Partition partition, const std::vector<ExecutionId>& ids) {
     using Found = std::vector<std::optional<Execution>>;

@@ -68,9 +68,12 @@ class Reader {
     std::vector<Rows> Query(std::span<const std::string> queries);
     Rows QueryOne(const std::string& query);
     // The answer of `work` from the partition's tables, given their prefix; `nothing` if it has none
-    // yet.
+    // yet. A table that was made anew since a transaction began (ALTER, OPTIMIZE) cannot be read by it:
+    // another one may, but not one that is to be of the moment of a snapshot.
     template <typename T, typename Work>
     Result<T> From(Partition partition, T nothing, Work work);
+    // Whether the partition had been led at the moment of the snapshot. Else its tables are younger.
+    bool WasLed(Partition partition);
     static void AddBeginning(Rows& settings, Rows& workers, LoadPage& page);
     std::vector<std::string> ListQueries(const ExecutionFilter& filter,
                                          std::string_view columns) const;
@@ -89,13 +92,16 @@ class Reader {
 
 template <typename T, typename Work>
 Result<T> Reader::From(Partition partition, T nothing, Work work) {
-    try {
-        return work(TablePrefix(options_.prefix, partition));
-    } catch (const MysqlError& error) {
-        // A table that is younger than the transaction has nothing in it for that.
-        const bool none = error.code() == ER_NO_SUCH_TABLE || error.code() == ER_TABLE_DEF_CHANGED;
-        if (partition == kDefaultPartition || !none) throw;
-        return nothing;
+    for (bool again = false;; again = true) {
+        try {
+            return work(TablePrefix(options_.prefix, partition));
+        } catch (const MysqlError& error) {
+            const bool anew = error.code() == ER_TABLE_DEF_CHANGED;
+            const bool none =
+                error.code() == ER_NO_SUCH_TABLE || (anew && options_.pinned && !WasLed(partition));
+            if (partition != kDefaultPartition && none) return nothing;
+            if (!anew || options_.pinned || again) throw;
+        }
     }
 }
 

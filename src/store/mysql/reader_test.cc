@@ -100,6 +100,60 @@ TEST_F(MysqlReaderTest, PagesOfLoadAreBoundedByTheirBytes) {
     EXPECT_EQ(found, 300u);
 }
 
+// An operator optimizes the tables, or a migration alters them, while a backup reads another namespace. The
+// rows of that moment cannot be read any more: the backup must say so, not be one without them.
+TEST_F(MysqlReaderTest, ATableThatIsMadeAnewUnderASnapshotIsNotTakenForAnEmptyOne) {
+    const auto store = Open();
+    conformance::RowMaker make(7);
+    const Result<Term> term =
+        TakeLead(*store, {.node = {.node = NodeId("node-a")}, .partition = 7});
+    ASSERT_TRUE(term);
+    const Execution row = make.OneOff("e-1");
+    ASSERT_TRUE(Commit(*store, MakeBatch(*term, 1, {InsertLive(row)})));
+    ASSERT_TRUE(Commit(*store, MakeBatch(*term, 2, {FinishLive(row)})));
+    MysqlOptions options = database_.options();
+    options.pinned = true;
+    options.readers = 1;
+    const auto snapshot = Open(options);
+    const auto list = [&](Store& from) {
+        using Many = std::vector<Execution>;
+        return Await<Many>(
+            [&](Done<Many> done) { from.ListExecutions({.partition = 7}, std::move(done)); });
+    };
+    ASSERT_TRUE(List(*snapshot)) << "its moment is now";
+    database_.Root().Run("ALTER TABLE takt_7_history FORCE");
+
+    const auto rows = list(*snapshot);
+
+    ASSERT_FALSE(rows) << rows->size() << " rows";
+    EXPECT_EQ(rows.error().code, ErrorCode::kUnavailable);
+    const auto now = list(*store);
+    ASSERT_TRUE(now) << now.error().detail;
+    EXPECT_EQ(now->size(), 1u);
+}
+
+// A namespace was made after the moment that a backup is of.
+TEST_F(MysqlReaderTest, ATableThatIsYoungerThanASnapshotHasNothingInItForThat) {
+    const auto store = Open();
+    MysqlOptions options = database_.options();
+    options.pinned = true;
+    options.readers = 1;
+    const auto snapshot = Open(options);
+    ASSERT_TRUE(List(*snapshot));
+    conformance::RowMaker make(7);
+    const Result<Term> term =
+        TakeLead(*store, {.node = {.node = NodeId("node-a")}, .partition = 7});
+    ASSERT_TRUE(term);
+    ASSERT_TRUE(Commit(*store, MakeBatch(*term, 1, {InsertLive(make.OneOff("e-1"))})));
+    using Many = std::vector<Execution>;
+
+    const auto rows = Await<Many>(
+        [&](Done<Many> done) { snapshot->ListExecutions({.partition = 7}, std::move(done)); });
+
+    ASSERT_TRUE(rows) << rows.error().detail;
+    EXPECT_TRUE(rows->empty());
+}
+
 // A list over years of history by a type that nobody uses. The server must not go on with it when
 // nobody waits any more, nor do it twice, and the caller learn what to do.
 TEST_F(MysqlReaderTest, ASlowListIsEndedOnTheServerAndNotRepeated) {
