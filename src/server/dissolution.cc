@@ -123,23 +123,35 @@ Flow<> Dissolution::NoteEmpty(std::shared_ptr<Realm> home, NamespaceRow row,
     busy_.erase(row.name);
 }
 
-// That of the partition's last term; nothing while somebody leads it, or may.
-Flow<std::optional<std::uint64_t>> Dissolution::LastEpoch(Partition partition) {
+// The partition's last term, of an epoch of 0 if there was none; nothing while somebody leads it, or may.
+Flow<std::optional<LeaderRow>> Dissolution::LastTerm(Partition partition) {
     const auto leaders = co_await home_.Wait<Result<std::vector<LeaderRow>>>(
         [&](auto done) { store_.Leaders(std::move(done)); });
     if (!leaders) co_return std::nullopt;
     const auto row = std::ranges::find(*leaders, partition, &LeaderRow::partition);
-    if (row == leaders->end()) co_return 0;
+    if (row == leaders->end()) co_return LeaderRow{.partition = partition};
     if (row->leads()) co_return std::nullopt;
-    co_return row->epoch;
+    co_return *row;
+}
+
+// A leader that is frozen and that nobody has replaced could still commit, into what is to be gone or is
+// the next namespace's of that number: its term is ended first.
+Flow<Result<void>> Dissolution::DropRows(LeaderRow last) {
+    if (last.nonce != 0) {
+        const Term term{last.partition, last.epoch, last.nonce};
+        auto ended = co_await home_.Wait<Result<void>>(
+            [&](auto done) { store_.Resign(term, {}, std::move(done)); });
+        if (!ended) co_return ended;
+    }
+    co_return co_await home_.Wait<Result<void>>(
+        [&](auto done) { store_.DropPartition(last.partition, last.epoch, std::move(done)); });
 }
 
 Flow<> Dissolution::Drop(std::shared_ptr<Realm> home, NamespaceRow row, std::uint64_t version,
                          std::uint64_t epoch_floor) {
-    if (const auto epoch = co_await LastEpoch(row.number)) {
-        const std::string floor = std::to_string(std::max(*epoch, epoch_floor));
-        const auto dropped = co_await home_.Wait<Result<void>>(
-            [&](auto done) { store_.DropPartition(row.number, std::move(done)); });
+    if (const auto last = co_await LastTerm(row.number)) {
+        const std::string floor = std::to_string(std::max(last->epoch, epoch_floor));
+        const auto dropped = co_await DropRows(*last);
         if (!dropped) {
             Log(LogLevel::kWarning, "namespaces", "the rows of a namespace cannot be deleted yet",
                 {{"namespace", row.name}, {"error", dropped.error().detail}});

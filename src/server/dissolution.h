@@ -43,7 +43,8 @@ class Dissolution {
     // `epoch_floor` is the directory's.
     Flow<> Drop(std::shared_ptr<Realm> home, NamespaceRow row, std::uint64_t version,
                 std::uint64_t epoch_floor);
-    Flow<std::optional<std::uint64_t>> LastEpoch(Partition partition);
+    Flow<std::optional<LeaderRow>> LastTerm(Partition partition);
+    Flow<Result<void>> DropRows(LeaderRow last);
     Flow<Result<Answer>> Ask(Realm& realm, Input input);
     Flow<> AskAll(Realm& realm, std::vector<Input> inputs);
     Flow<bool> Swap(Realm& home, std::uint64_t version, std::vector<SettingPut> puts);

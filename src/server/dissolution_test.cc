@@ -61,5 +61,42 @@ TEST(DissolutionTest, WhatWaitsIsEndedManyAtATime) {
     EXPECT_TRUE(database->ListExecutions({.partition = kNumber})->empty());
 }
 
+// The last leader of the namespace was frozen before it knew, with a commit on its way. The namespace is
+// gone, and another one may have its number: nothing of the first may come into it.
+TEST(DissolutionTest, WhatWasOnItsWayIntoANamespaceThatIsGoneDoesNotCome) {
+    const LogCapture quiet;
+    DrivenRuntime runtime;
+    const auto database = std::make_shared<MemoryDatabase>(
+        MemoryDatabase::Options{.clock = [&] { return runtime.Now().steady; }});
+    const NodeRow node{.node = NodeId("frozen")};
+    ASSERT_TRUE(database->Announce(node, 60s));
+    const auto home = database->Acquire({.node = node.node});
+    const auto own = database->Acquire({.partition = kNumber, .node = node.node});
+    ASSERT_TRUE(home && own);
+    Batch entry{.term = *home, .sequence = 1};
+    entry.changes.emplace_back(SettingPut{Text(kDirectoryVersionKey), Text("1")});
+    entry.changes.emplace_back(
+        SettingOf({.name = "old", .number = kNumber, .id = 7, .state = NamespaceState::kEmpty}));
+    ASSERT_TRUE(database->Commit(entry));
+    ASSERT_TRUE(database->Commit({*own, 1, 0, {SettingPut{"a", "1"}}}));
+    ASSERT_TRUE(database->Announce(node, Duration(0)));
+    Asked asked;
+    DrivenScheduler scheduler(runtime, database, "a", asked);
+    const auto is_there = [&] {
+        return !database->ListSettings(kDefaultPartition, Text(kNamespacePrefix))->empty();
+    };
+    for (int i = 0; i < 600 && is_there(); ++i) {
+        runtime.Pass(100ms);
+        scheduler.Poll();
+    }
+    ASSERT_FALSE(is_there());
+
+    const auto late = database->Commit({*own, 2, 0, {SettingPut{"b", "1"}}});
+
+    ASSERT_FALSE(late);
+    EXPECT_EQ(late.error().code, ErrorCode::kFenced);
+    EXPECT_TRUE(database->ListSettings(kNumber, {})->empty());
+}
+
 }  // namespace
 }  // namespace takt::internal

@@ -30,7 +30,9 @@ class PatientStore::Away final : public CallStore<Away> {
     StoreLimits limits() const override { return {}; }
     std::string Describe() const override { return {}; }
     void Commit(BatchPtr, Done<void> done) override { Refuse(std::move(done)); }
-    void DropPartition(Partition, Done<void> done) override { Refuse(std::move(done)); }
+    void DropPartition(Partition, std::uint64_t, Done<void> done) override {
+        Refuse(std::move(done));
+    }
     template <typename Part, typename T, typename Work>
     void Call(Part, Work, Done<T> done) {
         Refuse(std::move(done));

@@ -40,8 +40,8 @@ class StoreWrapper : public Store {
     void Commit(BatchPtr batch, Done<void> done) override {
         if (Store* to = inner()) to->Commit(std::move(batch), std::move(done));
     }
-    void DropPartition(Partition partition, Done<void> done) override {
-        if (Store* to = inner()) to->DropPartition(partition, std::move(done));
+    void DropPartition(Partition partition, std::uint64_t epoch, Done<void> done) override {
+        if (Store* to = inner()) to->DropPartition(partition, epoch, std::move(done));
     }
     void Load(Partition partition, const std::string& cursor, Done<LoadPage> done) override {
         if (Store* to = inner()) to->Load(partition, cursor, std::move(done));

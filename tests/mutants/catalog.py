@@ -309,6 +309,9 @@ MUTANTS = [
           "WhatEndedUnderAClockThatWasAhead", test="*WhatEndedUnderAClock*", sample=False),
     store("etcd.one_order", "a purge looks at no epoch behind one that is not due",
           "WhatEndedUnderAClockThatWasAhead", test="*WhatEndedUnderAClock*", sample=False),
+    *(store(f"{kind}.drop_late", "a late deletion of a namespace deletes the next one of its number",
+            "PartitionsAreDroppedWhole", test="*AreDroppedWhole*", sample=False)
+      for kind in ("redis", "etcd", "mysql")),
     store("mysql.half_batches", "the changes of a batch are written one by one",
           "ABatchIsAppliedWholeOrNotAtAll", test="*WholeOrNotAtAll*", sample=False),
     store("mysql.hide_gaps", "a batch without its forerunner counts as done",

@@ -27,7 +27,7 @@ class LeadStore final : public CallStore<LeadStore> {
         const auto work = [batch](MemoryDatabase& rows) { return rows.Commit(*batch); };
         Call(TermCall{}, work, std::move(done));
     }
-    void DropPartition(Partition, Done<void>) override {}
+    void DropPartition(Partition, std::uint64_t, Done<void>) override {}
 
     template <typename Part, typename T, typename Work>
     void Call(Part, Work work, Done<T> done) {

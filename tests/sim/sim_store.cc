@@ -139,9 +139,10 @@ void SimStore::Acquire(const Candidate& candidate, Done<Term> done) {
         std::move(done), {.write = true, .partition = candidate.partition});
 }
 
-void SimStore::DropPartition(Partition partition, Done<void> done) {
-    Send<void>([&rows = database_.rows, partition] { return rows.DropPartition(partition); },
-               std::move(done), {.write = true, .partition = partition});
+void SimStore::DropPartition(Partition partition, std::uint64_t epoch, Done<void> done) {
+    Send<void>(
+        [&rows = database_.rows, partition, epoch] { return rows.DropPartition(partition, epoch); },
+        std::move(done), {.write = true, .partition = partition});
 }
 
 void SimStore::Load(Partition partition, const std::string& cursor, Done<LoadPage> done) {

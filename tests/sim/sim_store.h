@@ -93,7 +93,7 @@ class SimStore final : public CallStore<SimStore> {
     std::string Describe() const override { return "simulated"; }
     void Acquire(const Candidate& candidate, Done<Term> done) override;
     void Commit(BatchPtr batch, Done<void> done) override;
-    void DropPartition(Partition partition, Done<void> done) override;
+    void DropPartition(Partition partition, std::uint64_t epoch, Done<void> done) override;
     void Load(Partition partition, const std::string& cursor, Done<LoadPage> done) override;
     void FindExecutions(Partition partition, std::vector<ExecutionId> ids,
                         Done<std::vector<std::optional<Execution>>> done) override;

@@ -181,15 +181,16 @@ TEST_P(StoreConformance, PartitionsThatNobodyHasLedHaveNothingInThem) {
 // it, and no serial, id or token of the first may come again.
 TEST_P(StoreConformance, PartitionsAreDroppedWholeButForTheirTerm) {
     const auto owners = [&](Partition p) { return OwnersIn(store(), p, LoadAll(p)); };
-    const auto drop = [&](Partition partition) {
-        return Await<void>([&](Done<void> d) { store().DropPartition(partition, std::move(d)); });
-    };
     RowMaker other(kOther);
     Put(RowsOf(make_, "default"));
     PutIn(kOther, other, RowsOf(other, "other"));
     const Serial last = LoadAll(kOther).last_serial;
     ASSERT_GT(last, 0u);
     const std::uint64_t epoch = term(kOther).epoch;
+    const auto drop = [&](Partition partition) {
+        return Await<void>(
+            [&](Done<void> d) { store().DropPartition(partition, epoch, std::move(d)); });
+    };
     ResignIn(kOther);
 
     const auto dropped = drop(kOther);
@@ -208,6 +209,14 @@ TEST_P(StoreConformance, PartitionsAreDroppedWholeButForTheirTerm) {
     const auto used = Commit(*after, 1, RowsOf(next, "next"), last);
     ASSERT_TRUE(used) << used.error().detail;
     EXPECT_EQ(owners(kOther), AllOf("next"));
+
+    // Somebody was to drop it too, was stopped before it began, and does not know of all this.
+    const auto late = drop(kOther);
+    ASSERT_FALSE(late);
+    EXPECT_EQ(late.error().code, ErrorCode::kConflict) << late.error().detail;
+    EXPECT_EQ(owners(kOther), AllOf("next"));
+    const auto goes_on = Commit(*after, 2, {SettingPut{"key", "on"}}, last);
+    EXPECT_TRUE(goes_on) << goes_on.error().detail;
 }
 
 // A bug of the caller's must not cost everything that is stored.
@@ -215,8 +224,9 @@ TEST_P(StoreConformance, PartitionsOfTheDefaultNamespaceAreNeverDropped) {
     const auto owners = [&](Partition p) { return OwnersIn(store(), p, LoadAll(p)); };
     Put(RowsOf(make_, "default"));
 
-    const auto dropped =
-        Await<void>([&](Done<void> d) { store().DropPartition(kDefaultPartition, std::move(d)); });
+    const auto dropped = Await<void>([&](Done<void> d) {
+        store().DropPartition(kDefaultPartition, term().epoch, std::move(d));
+    });
 
     ASSERT_FALSE(dropped);
     EXPECT_EQ(dropped.error().code, ErrorCode::kInvalid);

@@ -6,6 +6,7 @@
 #include "base/failpoint.h"
 #include "model/record.h"
 #include "store/embedded/schema.h"
+#include "store/refusals.h"
 
 namespace takt::internal::embedded {
 namespace {
@@ -87,7 +88,12 @@ Result<bool> Applier::PassFence(const Batch& batch) {
     return Fail(ErrorCode::kUnavailable, "an earlier batch was not applied");
 }
 
-bool Applier::DropSome(Partition partition) {
+Result<bool> Applier::DropSome(Partition partition, std::uint64_t epoch) {
+    {
+        Statement last = connection_.Prepare("SELECT epoch FROM terms WHERE partition = ?");
+        last.Int(partition);
+        if (last.Step() && static_cast<std::uint64_t>(last.row().Int(0)) > epoch) return LedSince();
+    }
     const std::vector<std::string> tables = PartitionTables(partition);
     try {
         for (const std::string& table : tables) {

@@ -24,7 +24,7 @@ class Applier {
 
     // Deletes some rows of a partition, and its tables when they have none left. Whether all is
     // gone. Throws SqliteError.
-    bool DropSome(Partition partition);
+    Result<bool> DropSome(Partition partition, std::uint64_t epoch);
 
   private:
     // Executions of one kind: roots, or children of runs.

@@ -70,12 +70,12 @@ class EmbeddedStore final : public CallStore<EmbeddedStore>, public CountsRoom {
         writer_->Commit(std::move(batch), std::move(done));
     }
 
-    void DropPartition(Partition partition, Done<void> done) override {
+    void DropPartition(Partition partition, std::uint64_t epoch, Done<void> done) override {
         if (partition == kDefaultPartition) {
             return writer_->Run(MakeOperation<Writer, void>(
                 [](Writer&) -> Result<void> { return DefaultIsKept(); }, std::move(done)));
         }
-        writer_->Drop(partition, std::move(done));
+        writer_->Drop(partition, epoch, std::move(done));
     }
 
     // A term begins and ends on the writer's thread, in order with the commits.

@@ -186,11 +186,11 @@ TEST_F(EmbeddedTurnsTest, APartitionIsDroppedStepByStep) {
     Settle(other_, 3);
 
     Hold(term_, 1);
-    store_->DropPartition(kOther, Noted("dropped"));
+    store_->DropPartition(kOther, other_.epoch, Noted("dropped"));
     Begin("commit", term_, 2, {SettingPut{"a", "1"}});
     LetGo();
-    ASSERT_TRUE(
-        Await<void>([&](Done<void> done) { store_->DropPartition(kOther, std::move(done)); }));
+    ASSERT_TRUE(Await<void>(
+        [&](Done<void> done) { store_->DropPartition(kOther, other_.epoch, std::move(done)); }));
 
     const std::lock_guard lock(mutex_);
     EXPECT_EQ(said_, "fill fill commit dropped ");

@@ -107,14 +107,15 @@ void Writer::Run(Operation<Writer> operation) {
     operation(nullptr, &cancelled);
 }
 
-void Writer::Drop(Partition partition, Done<void> done) {
-    Run([partition, done = std::move(done)](Writer* writer, const Error* refusal) mutable {
+void Writer::Drop(Partition partition, std::uint64_t epoch, Done<void> done) {
+    Run([partition, epoch, done = std::move(done)](Writer* writer, const Error* refusal) mutable {
         if (refusal) return done(std::unexpected(*refusal));
-        const Result<bool> gone = writer->Transact<bool>(
-            [&](Connection&) -> Result<bool> { return writer->applier_.DropSome(partition); });
+        const Result<bool> gone = writer->Transact<bool>([&](Connection&) -> Result<bool> {
+            return writer->applier_.DropSome(partition, epoch);
+        });
         if (!gone) return done(std::unexpected(gone.error()));
         if (*gone) return done({});
-        writer->Drop(partition, std::move(done));
+        writer->Drop(partition, epoch, std::move(done));
     });
 }
 

@@ -37,7 +37,7 @@ class Writer {
 
     void Commit(BatchPtr batch, Done<void> done);
     // Deletes all of a partition but its term, some rows at a time, between which others write.
-    void Drop(Partition partition, Done<void> done);
+    void Drop(Partition partition, std::uint64_t epoch, Done<void> done);
     // `operation` runs in a transaction of its own; it may throw SqliteError only through Guard.
     void Run(Operation<Writer> operation);
 

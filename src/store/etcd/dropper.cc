@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/failpoint.h"
+#include "store/etcd/leader_value.h"
 #include "store/etcd/ops.h"
+#include "store/refusals.h"
 
 namespace takt::internal::etcd {
 namespace {
@@ -16,11 +19,19 @@ constexpr int kKeysAtOnce = 500;
 }  // namespace
 
 Async<Result<void>> Dropper::Drop() {
-    pb::RangeRequest get;
-    get.set_key(keys_.Epoch(partition_));
-    const auto epoch = co_await client_.Range(std::move(get));
-    if (!epoch) co_return std::unexpected(epoch.error());
-    if (epoch->kvs_size() > 0) epoch_ = epoch->kvs(0).value();
+    pb::TxnRequest get;
+    *get.add_success() = GetOp(keys_.Epoch(partition_));
+    *get.add_success() = GetOp(keys_.LeaderRow(partition_));
+    const auto found = co_await client_.Txn(std::move(get), Effect::kRead);
+    if (!found) co_return std::unexpected(found.error());
+    const auto& epoch = found->responses(0).response_range().kvs();
+    if (!epoch.empty()) epoch_ = epoch[0].value();
+    // By the row, as Leaders does: where somebody deleted it there is none to know.
+    for (const pb::KeyValue& kv : found->responses(1).response_range().kvs()) {
+        const Result<LeaderRow> row = DecodeLeader(kv.value(), kv.mod_revision());
+        if (!row) co_return std::unexpected(row.error());
+        if (row->epoch > last_ && !TAKT_MUTANT("etcd.drop_late")) co_return LedSince();
+    }
     for (KeyRange& range : keys_.Rows(partition_)) {
         const Result<void> dropped = co_await DropRange(std::move(range));
         if (!dropped) co_return dropped;
@@ -55,7 +66,7 @@ Async<Result<void>> Dropper::DeleteSome(KeyRange range) {
     const auto done = co_await client_.Txn(std::move(txn), Effect::kRepeatable);
     if (!done) co_return std::unexpected(done.error());
     if (done->succeeded()) co_return {};
-    co_return Fail(ErrorCode::kConflict, "the partition is led while it is being dropped");
+    co_return LedSince();
 }
 
 }  // namespace takt::internal::etcd

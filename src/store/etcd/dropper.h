@@ -12,10 +12,11 @@ namespace takt::internal::etcd {
 // Good for one partition.
 class Dropper {
   public:
-    Dropper(Client& client, const Keys& keys, Partition partition)
-        : client_(client), keys_(keys), partition_(partition) {}
+    // `last` is the epoch above which a term is another's.
+    Dropper(Client& client, const Keys& keys, Partition partition, std::uint64_t last)
+        : client_(client), keys_(keys), partition_(partition), last_(last) {}
 
-    // As the store's own DropPartition. kConflict if somebody has led since it began.
+    // As the store's own DropPartition.
     Async<Result<void>> Drop();
 
   private:
@@ -26,6 +27,7 @@ class Dropper {
     Client& client_;
     const Keys& keys_;
     const Partition partition_;
+    const std::uint64_t last_;
     std::string epoch_;  // As it was at first. Empty: nobody has ever led.
 };
 

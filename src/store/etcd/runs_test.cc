@@ -213,8 +213,9 @@ TEST_F(EtcdRuns, ADroppedPartitionLeavesItsTermAlone) {
     EXPECT_EQ(ListIds({.partition = 7}), (Ids{"e", "r-1"}));
     ASSERT_TRUE(Await<void>([&](Done<void> done) { store_->Resign(*term, {}, std::move(done)); }));
     const auto drop = [&](Partition partition) {
-        return Await<void>(
-            [&](Done<void> done) { store_->DropPartition(partition, std::move(done)); });
+        return Await<void>([&](Done<void> done) {
+            store_->DropPartition(partition, term->epoch, std::move(done));
+        });
     };
 
     ASSERT_TRUE(drop(7));

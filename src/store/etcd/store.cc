@@ -63,7 +63,7 @@ class EtcdStore final : public CallStore<EtcdStore>, public CountsRoom, public R
     void Announce(const NodeRow& node, Duration ttl, Done<void> done) override;
     void Leaders(Done<std::vector<LeaderRow>> done) override;
     void Commit(BatchPtr batch, Done<void> done) override;
-    void DropPartition(Partition partition, Done<void> done) override;
+    void DropPartition(Partition partition, std::uint64_t epoch, Done<void> done) override;
     void ReadLogs(Partition partition, std::vector<ExecutionId> executions,
                   Done<std::vector<LogBeginning>> done) override {
         Begin<std::vector<LogBeginning>>(
@@ -180,11 +180,11 @@ void EtcdStore::Commit(BatchPtr batch, Done<void> done) {
     });
 }
 
-void EtcdStore::DropPartition(Partition partition, Done<void> done) {
+void EtcdStore::DropPartition(Partition partition, std::uint64_t epoch, Done<void> done) {
     Begin<void>(
-        [this, partition]() -> Async<Result<void>> {
+        [this, partition, epoch]() -> Async<Result<void>> {
             if (partition == kDefaultPartition) co_return DefaultIsKept();
-            Dropper dropper(commits_, keys_, partition);
+            Dropper dropper(commits_, keys_, partition, epoch);
             co_return co_await dropper.Drop();
         },
         std::move(done));

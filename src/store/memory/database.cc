@@ -101,10 +101,12 @@ Result<void> MemoryDatabase::Commit(const Batch& batch) {
     return {};
 }
 
-Result<void> MemoryDatabase::DropPartition(Partition partition) {
+Result<void> MemoryDatabase::DropPartition(Partition partition, std::uint64_t epoch) {
     const std::lock_guard lock(mutex_);
     if (partition == kDefaultPartition) return DefaultIsKept();
-    partitions_[partition].rows = {};
+    PartitionState& state = partitions_[partition];
+    if (state.leadership.last.epoch > epoch) return LedSince();
+    state.rows = {};
     return {};
 }
 

@@ -44,7 +44,7 @@ class MemoryDatabase {
 
     Result<void> Commit(const Batch& batch);
 
-    Result<void> DropPartition(Partition partition);
+    Result<void> DropPartition(Partition partition, std::uint64_t epoch);
 
     Result<LoadPage> Load(Partition partition, const std::string& cursor);
     Result<std::vector<std::optional<Execution>>> FindExecutions(

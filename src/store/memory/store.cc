@@ -27,9 +27,9 @@ void MemoryStore::Commit(BatchPtr batch, Done<void> done) {
     Call(TermCall{}, work, std::move(done));
 }
 
-void MemoryStore::DropPartition(Partition partition, Done<void> done) {
-    const auto work = [partition](MemoryDatabase& database) {
-        return database.DropPartition(partition);
+void MemoryStore::DropPartition(Partition partition, std::uint64_t epoch, Done<void> done) {
+    const auto work = [partition, epoch](MemoryDatabase& database) {
+        return database.DropPartition(partition, epoch);
     };
     Call(TermCall{}, work, std::move(done));
 }

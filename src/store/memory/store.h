@@ -31,7 +31,7 @@ class MemoryStore : public CallStore<MemoryStore> {
     std::string Describe() const override { return "memory"; }
 
     void Commit(BatchPtr batch, Done<void> done) override;
-    void DropPartition(Partition partition, Done<void> done) override;
+    void DropPartition(Partition partition, std::uint64_t epoch, Done<void> done) override;
 
     template <typename Part, typename T, typename Work>
     void Call(Part, Work work, Done<T> done) {

@@ -35,8 +35,8 @@ TEST_F(MysqlPartitionsTest, TablesAreMadeByTheFirstCommitAndGoneWithThePartition
     ASSERT_TRUE(Commit(*store, MakeBatch(*term, 1, {SettingPut{"a", "1"}})));
     EXPECT_EQ(CountTables("takt\\_7\\_%"), 12);
 
-    ASSERT_TRUE(
-        Await<void>([&](Done<void> done) { store->DropPartition(kOther, std::move(done)); }));
+    ASSERT_TRUE(Await<void>(
+        [&](Done<void> done) { store->DropPartition(kOther, term->epoch, std::move(done)); }));
     EXPECT_EQ(CountTables("takt\\_7\\_%"), 0);
     Rows rows = database_.Root().Query("SELECT COUNT(*) FROM takt_terms WHERE partition_id = 7");
     ASSERT_TRUE(rows.Next());

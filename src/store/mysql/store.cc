@@ -84,12 +84,12 @@ class MysqlStore final : public CallStore<MysqlStore> {
             partition, [batch = std::move(batch)](Writer& writer) { return writer.Commit(*batch); },
             std::move(done));
     }
-    void DropPartition(Partition partition, Done<void> done) override {
+    void DropPartition(Partition partition, std::uint64_t epoch, Done<void> done) override {
         RunWriter(
             partition,
-            [partition](Writer& writer) -> Result<void> {
+            [partition, epoch](Writer& writer) -> Result<void> {
                 if (partition == kDefaultPartition) return DefaultIsKept();
-                return writer.Drop(partition);
+                return writer.Drop(partition, epoch);
             },
             std::move(done));
     }

@@ -10,6 +10,7 @@
 #include "base/failpoint.h"
 #include "store/mysql/judge.h"
 #include "store/mysql/schema.h"
+#include "store/refusals.h"
 
 namespace takt::internal::mysql {
 namespace {
@@ -70,10 +71,20 @@ Result<void> Writer::Commit(const Batch& batch) {
     return {};
 }
 
-Result<void> Writer::Drop(Partition partition) {
+Result<void> Writer::Drop(Partition partition, std::uint64_t epoch) {
     planners_.erase(partition);
-    session_.Retry(
-        [&](Connection& connection) { connection.Run(DropSql(options_.prefix, partition)); });
+    // In one packet: who was stopped before it is told that it is late, and nobody is in between.
+    const std::string packet = fmt::format(
+        "SELECT IF(COALESCE((SELECT epoch FROM {}leases WHERE partition_id = {}), 0) <= {},1,"
+        "(SELECT 1 UNION ALL SELECT 2));{}",
+        options_.prefix, partition, TAKT_MUTANT("mysql.drop_late") ? UINT64_MAX : epoch,
+        DropSql(options_.prefix, partition));
+    try {
+        session_.Retry([&](Connection& connection) { connection.Run(packet); });
+    } catch (const MysqlError& error) {
+        if (error.code() != kCheckFailed) throw;
+        return LedSince();
+    }
     return {};
 }
 

@@ -28,8 +28,8 @@ class Writer {
     // purge deletes cannot be read.
     Result<void> Commit(const Batch& batch);
 
-    // Drops the tables of a partition. Throws MysqlError.
-    Result<void> Drop(Partition partition);
+    // Drops the tables of a partition, as the store's DropPartition. Throws MysqlError.
+    Result<void> Drop(Partition partition, std::uint64_t epoch);
 
   private:
     // Whether it was applied just now; false if it had been before.

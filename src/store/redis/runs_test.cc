@@ -210,8 +210,9 @@ TEST_F(RedisRuns, ADroppedPartitionLeavesItsTermAlone) {
     ASSERT_TRUE(Commit(*store, *term, 2, std::move(changes)));
     ASSERT_TRUE(Await<void>([&](Done<void> done) { store->Resign(*term, {}, std::move(done)); }));
     const auto drop = [&](Partition partition) {
-        return Await<void>(
-            [&](Done<void> done) { store->DropPartition(partition, std::move(done)); });
+        return Await<void>([&](Done<void> done) {
+            store->DropPartition(partition, term->epoch, std::move(done));
+        });
     };
 
     ASSERT_TRUE(drop(7));
@@ -224,6 +225,28 @@ TEST_F(RedisRuns, ADroppedPartitionLeavesItsTermAlone) {
     ASSERT_TRUE(next) << next.error().detail;
     EXPECT_GT(next->epoch, term->epoch);
     EXPECT_EQ(Code(drop(0)), "invalid");
+}
+
+// Who was to lead a namespace died after its term had begun and before it was in the list of leaders, and
+// nobody is to lead it any more: it is being deleted.
+TEST_F(RedisRuns, APartitionWhoseLastTermIsNotInTheListIsDroppedTheNextTime) {
+    const auto first = Acquire(*store, "node-a", 7);
+    ASSERT_TRUE(first && Commit(*store, *first, 1, {SettingPut{"a", "1"}}));
+    const std::string row = *server->Cli({"HGET", "{takt}:leaders", "7"});
+    ASSERT_TRUE(Await<void>([&](Done<void> done) { store->Resign(*first, {}, std::move(done)); }));
+    const auto second = Acquire(*store, "node-a", 7);
+    ASSERT_TRUE(second);
+    ASSERT_TRUE(server->Cli({"HSET", "{takt}:leaders", "7", row.substr(0, row.size() - 1)}));
+    const auto drop = [&] {
+        const std::uint64_t epoch = RowOf(Leaders(*store), 7)->epoch;
+        return Await<void>(
+            [&](Done<void> done) { store->DropPartition(7, epoch, std::move(done)); });
+    };
+
+    EXPECT_EQ(Code(drop()), "conflict");
+    EXPECT_TRUE(RowOf(Leaders(*store), 7)->Is(*second));
+    EXPECT_TRUE(drop());
+    EXPECT_EQ(*server->Cli({"EXISTS", "{takt:7}:settings"}), "0\n");
 }
 
 // Old executions are run again: one is still at work when its first end grows old, one has ended anew,

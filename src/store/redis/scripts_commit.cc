@@ -239,14 +239,18 @@ end
 return (fence[1] or '') .. ' ' .. (fence[2] or '') .. ' ' .. (fence[3] or '')
 )");
 
-// KEYS fence. ARGV prefix of the keys, what the fence said at the first step or '', rows at most.
+// KEYS fence. ARGV prefix of the keys, what the fence said at the first step or '', rows at most, the
+// last epoch that may have been there.
 // Deletes so many executions of a partition or, when there are none left, all else but the fence.
-// Answers {'more', 'done' or 'led', what the fence says}: 'led' if somebody has led since.
+// Answers {'more' or 'done', what the fence says}, or {'led', epoch, nonce, node, address} of the term
+// that somebody has begun since.
 const Script kDrop(std::string(kLook) + R"(
 local call, unpack = redis.call, unpack
-local fence = call('HMGET', KEYS[1], 'epoch', 'nonce')
+local fence = call('HMGET', KEYS[1], 'epoch', 'nonce', 'node', 'address')
 local term = (fence[1] or '') .. ' ' .. (fence[2] or '')
-if ARGV[2] ~= '' and ARGV[2] ~= term then return {'led', term} end
+if tonumber(fence[1] or 0) > tonumber(ARGV[4]) or ARGV[2] ~= '' and ARGV[2] ~= term then
+  return {'led', fence[1] or '0', fence[2] or '', fence[3] or '', fence[4] or ''}
+end
 local prefix, left = ARGV[1], tonumber(ARGV[3])
 )" + std::string(kPlan) +
                    R"(

@@ -83,8 +83,8 @@ class RedisStore final : public Store, public CountsRoom, public ChecksIndexes {
     void Commit(BatchPtr batch, Done<void> done) override {
         writer_.Commit(std::move(batch), std::move(done));
     }
-    void DropPartition(Partition partition, Done<void> done) override {
-        writer_.DropPartition(partition, std::move(done));
+    void DropPartition(Partition partition, std::uint64_t epoch, Done<void> done) override {
+        writer_.DropPartition(partition, epoch, std::move(done));
     }
     void Load(Partition partition, const std::string& cursor, Done<LoadPage> done) override {
         reader_.Load(partition, cursor, std::move(done));

@@ -7,6 +7,7 @@
 
 #include "base/failpoint.h"
 #include "store/redis/batch_commands.h"
+#include "store/redis/leader_text.h"
 #include "store/redis/scripts.h"
 #include "store/refusals.h"
 
@@ -36,29 +37,45 @@ void Writer::Pause(Partition partition, Duration how_long, Done<std::string> don
     });
 }
 
-void Writer::DropPartition(Partition partition, Done<void> done) {
-    client_.Post([this, partition, done = std::move(done)]() mutable {
+void Writer::DropPartition(Partition partition, std::uint64_t epoch, Done<void> done) {
+    client_.Post([this, partition, epoch, done = std::move(done)]() mutable {
         if (partition == kDefaultPartition) return done(DefaultIsKept());
-        DropMore(keys_.Of(partition), {}, std::move(done));
+        const std::uint64_t last = TAKT_MUTANT("redis.drop_late") ? UINT64_MAX : epoch;
+        DropMore({keys_.Of(partition), last}, std::move(done));
     });
 }
 
-void Writer::DropMore(const PartitionKeys& keys, const std::string& term, Done<void> done) {
+void Writer::DropMore(Dropping dropping, Done<void> done) {
+    const PartitionKeys& keys = dropping.keys;
     Call call{.lane = Lane::kCommit, .slot = keys.slot, .script = &kDrop};
     call.keys.Arg(keys.Of("fence"));
-    call.args.Arg(keys.prefix).Arg(term).Arg(kPurgeMax);
-    client_.Send(
-        std::move(call), [this, &keys, done = std::move(done)](Result<Replies> replies) mutable {
-            if (!replies) return done(std::unexpected(replies.error()));
-            const ReplyView answer = replies->front().view();
-            const std::string_view what = answer[0].text();
-            if (what == "done") return done({});
-            if (what != "more") {
-                return done(
-                    Fail(ErrorCode::kConflict, "the partition is led while it is being dropped"));
-            }
-            DropMore(keys, std::string(answer[1].text()), std::move(done));
-        });
+    call.args.Arg(keys.prefix).Arg(dropping.term).Arg(kPurgeMax).Arg(dropping.epoch);
+    client_.Send(std::move(call), [this, dropping = std::move(dropping),
+                                   done = std::move(done)](Result<Replies> replies) mutable {
+        if (!replies) return done(std::unexpected(replies.error()));
+        const ReplyView answer = replies->front().view();
+        const std::string_view what = answer[0].text();
+        if (what == "done") return done({});
+        if (what != "more") return TellOfTerm(dropping.keys.partition, answer, std::move(done));
+        dropping.term = std::string(answer[1].text());
+        DropMore(std::move(dropping), std::move(done));
+    });
+}
+
+void Writer::TellOfTerm(Partition partition, const ReplyView& fence, Done<void> done) {
+    LeaderRow row{.partition = partition,
+                  .node = NodeId(Text(fence[3].text())),
+                  .address = Text(fence[4].text()),
+                  .epoch = fence[1].number().value_or(0),
+                  .nonce = fence[2].number().value_or(0)};
+    if (row.nonce == 0) row.node = {};
+    Call call{.lane = Lane::kCommit, .slot = keys_.global.slot, .script = &kPublish};
+    call.keys.Arg(keys_.global.prefix + "leaders");
+    call.args.Arg(partition).Arg(LeaderText(row)).Arg("below").Arg(row.epoch);
+    client_.Send(std::move(call), [done = std::move(done)](Result<Replies> replies) mutable {
+        if (!replies) return done(std::unexpected(replies.error()));
+        done(LedSince());
+    });
 }
 
 Result<void> Writer::ReadAnswer(const Batch& batch, const Replies& replies) {

@@ -25,7 +25,7 @@ class Writer {
     // Holds the commits of a partition back for so long, 0: no longer. Gives a text that is another one
     // after each commit and each new term.
     void Pause(Partition partition, Duration how_long, Done<std::string> done);
-    void DropPartition(Partition partition, Done<void> done);
+    void DropPartition(Partition partition, std::uint64_t epoch, Done<void> done);
 
   private:
     // The last batch of a term that Redis said it has.
@@ -34,8 +34,16 @@ class Writer {
         std::uint64_t sequence = 0;
     };
 
-    // Deletes some rows, and goes on until there are none. `term` is what the fence said at first.
-    void DropMore(const PartitionKeys& keys, const std::string& term, Done<void> done);
+    struct Dropping {
+        const PartitionKeys& keys;
+        const std::uint64_t epoch;
+        std::string term = {};  // What the fence said at first.
+    };
+    // Deletes some rows, and goes on until there are none.
+    void DropMore(Dropping dropping, Done<void> done);
+    // The fence holds a later term than the list of leaders, as Leases::OnOtherTerm tells: it becomes
+    // the row, by which the partition is dropped the next time.
+    void TellOfTerm(Partition partition, const ReplyView& fence, Done<void> done);
     Result<void> ReadAnswer(const Batch& batch, const Replies& replies);
 
     Client& client_;
