@@ -209,9 +209,10 @@ void Engine::FinishExecution(Live& live, Status status, OutcomePtr outcome,
 }
 
 // Tells the worker to stop an attempt that is settled without it. Until it has, it takes up room. False
-// if it was not sent, and so nobody has it.
+// if nobody has it: it was not sent, or its worker is lost or back without it, and would never say that
+// it has stopped.
 bool Engine::StopAtWorker(Live& live, Reason reason) {
-    if (draft_.Withdraw(live.row, live.mark)) return false;
+    if (draft_.Withdraw(live.row, live.mark) || live.doubtful) return false;
     Slot& slot = *live.slot;
     const AttemptRef attempt{live.row.id, live.row.attempt, live.row.token};
     if (slot.session != 0 && !TAKT_MUTANT("engine.silent_stops"))

@@ -27,8 +27,7 @@ bool HoldsSomething(const Live& live, const Holds& holds, const Locks& locks) {
 
 // An attempt in a worker's hand is ended without it. REQUIRES: the worker is told, or will be.
 void Engine::AwaitStop(Live& live) {
-    // Its worker is lost, or is back without it.
-    if (live.doubtful || TAKT_MUTANT("engine.free_before_stop")) return;
+    if (TAKT_MUTANT("engine.free_before_stop")) return;
     std::vector<Live*> holders;
     if (HoldsSomething(live, holds_, locks_)) holders.push_back(&live);
     for (const Run* run = ParentOf(live); run; run = run->parent) {

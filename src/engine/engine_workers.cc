@@ -136,7 +136,8 @@ void Engine::ReconcileHand(Slot& slot, const std::vector<AttemptRef>& holding, b
                 overdue_.Set(*live, later, live->row.serial);
             }
         } else {
-            slot.lingering.push_back(attempt);
+            // Nobody may ever tell that a service has stopped it.
+            if (slot.row.link == LinkKind::kStream) slot.lingering.push_back(attempt);
             if (FindStopping(attempt.execution, attempt.token)) continue;
             Claimed claimed{slot.session, attempt};
             On(claimed);

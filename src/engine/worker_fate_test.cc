@@ -155,5 +155,35 @@ TEST_F(WorkerFateTest, WhatWasNotSentYetIsNotLostWithItsWorker) {
     EXPECT_EQ(Row("x").status, Status::kScheduled);
 }
 
+// A process dies with more in hand than one step can give to others, and some of that is cancelled before
+// the next step. The process that comes in its place does not hold it, and says nothing of it.
+TEST_F(WorkerFateTest, WhatIsCancelledOfADeadProcessTakesNoRoomAtTheNextOne) {
+    config.changes_per_step = 2;
+    At(0s, Join({.id = "a", .capacity = 4, .instance = "1"}));
+    for (const char* id : {"x1", "x2", "x3", "x4"}) At(0s, Once({.id = id}));
+    tick_between = false;
+    At(1s, Join({.id = "a", .capacity = 4, .instance = "2"}));
+    ASSERT_EQ(Row("x4").losses, 0u) << "one step could not settle all";
+    At(1s, CancelOf("x4"));
+    tick_between = true;
+    Until(2s);
+
+    EXPECT_EQ(engine().FindWorker(WorkerId("a"))->busy, 3u);
+    EXPECT_TRUE(stops.empty());
+}
+
+// An executor registers again while the batch that cancels what it has is being committed: its link has
+// not heard of that. Nobody tells when a service has stopped, so nothing waits for that.
+TEST_F(WorkerFateTest, WhatWasCancelledTakesNoRoomAtAServiceThatComesWithIt) {
+    At(0s, Join({.id = "a", .link = LinkKind::kPush}));
+    At(0s, Once({.id = "x"}));
+    const AttemptRef ref = RefOf("x");
+    At(1s, CancelOf("x"));
+    At(1s, Join({.id = "a", .holding = {ref}, .link = LinkKind::kPush}));
+    At(2s, Once({.id = "y"}));
+
+    EXPECT_EQ(StatusOf("y"), Status::kScheduled);
+}
+
 }  // namespace
 }  // namespace takt::internal
