@@ -170,10 +170,12 @@ void Engine::Link(Live& live, Recurring& recurring) {
     recurring.EnsureTurns();
     awaited_.Add(live);
     // A stored row brings a copy of its task; usually it is the one everybody shares. A task that
-    // was deleted and made again has the same versions, but was made at another time.
+    // was deleted and made again has the same versions, but was made at another time, or, within a
+    // millisecond, as something else.
     const Task& own = *live.row.task;
     const Task& shared = *recurring.row.task;
-    if (own.version == shared.version && own.created_at == shared.created_at) {
+    if (own.version == shared.version && own.created_at == shared.created_at &&
+        (&own == &shared || SameRequest(own, shared))) {
         live.row.task = recurring.row.task;
         // The steps of the copy go with it.
         if (IsRun(live)) live.flow->workflow = live.row.task->workflow();

@@ -56,5 +56,21 @@ TEST_F(FlowDamageTest, ADelayedStepThatRunsAnotherTaskWaitsAtTheNextLeaderToo) {
     EXPECT_EQ(StatusOf(Child(0)), Status::kScheduled);
 }
 
+// A script makes a workflow, runs it, deletes it and makes a plain task of its name, all within one
+// millisecond: the two tasks were made at one time and have one version. The run that goes on is still
+// one of the first, also for the next leader.
+TEST_F(FlowDamageTest, ARunOfADeletedTaskIsNotTakenForOneOfTheTaskThatWasMadeInItsPlaceAtOnce) {
+    At(1ms, PutFlow({.every = 1h}, MakeWorkflow({{"a"}})));
+    At(1ms, TriggerOf("report"));
+    At(1ms, Drop("report"));
+    At(1ms, Put({.every = 1h}));
+    ASSERT_EQ(StatusOf(RunOf("report", 0)), Status::kRunning);
+    Restart(2ms);
+    At(3ms, Join({.id = "w"}));
+    At(4ms, Success(Child(0, 0, 0, RunOf("report", 0))));
+
+    EXPECT_EQ(StatusOf(RunOf("report", 0)), Status::kSuccess);
+}
+
 }  // namespace
 }  // namespace takt::internal
