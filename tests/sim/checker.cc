@@ -104,7 +104,7 @@ void Checker::OnCommit(const Batch& batch, Instant latest, Steady sent,
     policies.OnCommit(batch, moves_, latest.wall, sent, config);
     fires.OnCommit(batch);
     limits.OnCommit(batch, moves_, latest.wall, config);
-    handlers.OnCommit(batch, moves_, config);
+    handlers.OnCommit(batch, moves_, sent, config);
     locks.OnCommit(batch, [this](const ExecutionId& id) { return Find(id); });
     flows.OnCommit(batch, moves_);
     choices.OnCommit(batch, moves_);

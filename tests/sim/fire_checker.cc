@@ -203,7 +203,8 @@ void FireChecker::CheckPlace(const TaskRow& row, const DuePlan& plan) {
     if (state.next_at == Time{}) {
         const std::uint64_t fires_max = row.task->opt().recurrence->fires_max;
         const bool over = fires_max != 0 && state.fires >= fires_max;
-        const auto due = plan.Next(state.last_at);
+        // Nobody was to run what was due before it was made, by a clock that was behind.
+        const auto due = plan.Next(std::max(state.last_at, row.task->created_at));
         if (due && !over) fail_(Describe(id, *due) + " will never come");
     } else if (!plan.IsDue(state.next_at)) {
         fail_(Describe(id, state.next_at) + " is no next one");

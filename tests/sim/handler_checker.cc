@@ -22,7 +22,7 @@ bool RanOutOfTime(const Execution& row) {
 
 }  // namespace
 
-void HandlerChecker::OnCommit(const Batch& batch, const std::vector<RowMove>& moves,
+void HandlerChecker::OnCommit(const Batch& batch, const std::vector<RowMove>& moves, Steady sent,
                               const EngineConfig& config) {
     for (const RowMove& move : moves) {
         const Execution& row = move.after;
@@ -31,13 +31,32 @@ void HandlerChecker::OnCommit(const Batch& batch, const std::vector<RowMove>& mo
         if (found == handlers_.end() || !IsWorking(move.before.status)) continue;
         found->second.waited_until = world_.now() + config.timeout_grace - kDecidedBefore;
     }
-    // Handlers of a lost worker are not waited for.
+    FollowWorkers(batch, sent, config);
+}
+
+// Handlers of a lost worker are not waited for.
+void HandlerChecker::FollowWorkers(const Batch& batch, Steady sent, const EngineConfig& config) {
     for (const Change& change : batch.changes) {
         if (const auto* put = std::get_if<WorkerPut>(&change)) {
-            if (put->row.status == WorkerStatus::kOffline) OnDeath(put->row.id.text().str());
+            const std::string name = put->row.id.text().str();
+            if (put->row.status == WorkerStatus::kOffline) OnDeath(name);
+            const bool maintained = put->row.status == WorkerStatus::kMaintenance;
+            maintained ? void(maintained_.insert(name)) : void(maintained_.erase(name));
         } else if (const auto* gone = std::get_if<WorkerDelete>(&change)) {
             OnDeath(gone->id.text().str());
+            maintained_.erase(gone->id.text().str());
+        } else if (const auto* event = std::get_if<EventAppend>(&change)) {
+            // One in maintenance stays so in its row.
+            if (event->row.type == EventType::kWorkerOffline)
+                OnDeath(event->row.worker.text().str());
         }
+    }
+    // Of one in maintenance that was cut off with nothing in hand but handlers that are to stop,
+    // nothing is written when its lease is over.
+    for (const std::string& name : maintained_) {
+        const auto heard = heard_.find(name);
+        const bool lost = heard == heard_.end() || heard->second + config.worker_lease <= sent;
+        if (lost) OnDeath(name);
     }
 }
 

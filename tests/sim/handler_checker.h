@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -24,8 +25,10 @@ class HandlerChecker {
     HandlerChecker(World& world, const FireChecker& fires, Complain fail)
         : world_(world), fires_(fires), fail_(std::move(fail)) {}
 
-    void OnCommit(const Batch& batch, const std::vector<RowMove>& moves,
+    void OnCommit(const Batch& batch, const std::vector<RowMove>& moves, Steady sent,
                   const EngineConfig& config);
+    // A leader hears of a worker.
+    void OnHeard(const std::string& worker) { heard_[worker] = world_.now(); }
     // A worker begins an attempt; its handler ends; its process dies.
     void OnStart(const Execution& execution, const std::string& worker);
     void OnEnd(const AttemptRef& attempt);
@@ -33,7 +36,10 @@ class HandlerChecker {
 
     // The store went back to where it was when this was copied; what held the next run back may be
     // forgotten with it.
-    void Recall() { handlers_.clear(); }
+    void Recall(const HandlerChecker& later) {
+        handlers_.clear();
+        heard_ = later.heard_;
+    }
 
   private:
     using Key = std::tuple<std::string, std::uint32_t, Token>;
@@ -43,10 +49,14 @@ class HandlerChecker {
         Steady waited_until{};  // By the cancel, if there is one: until then nobody begins.
     };
 
+    void FollowWorkers(const Batch& batch, Steady sent, const EngineConfig& config);
+
     World& world_;
     const FireChecker& fires_;
     const Complain fail_;
     std::map<Key, Handler> handlers_;
+    std::set<std::string> maintained_;  // Workers in maintenance.
+    std::map<std::string, Steady> heard_;
 };
 
 }  // namespace takt::internal::sim

@@ -10,7 +10,7 @@ namespace takt::internal::sim {
 void Checker::Recall(const Checker& later) {
     fires.Recall(later.fires);
     limits.Recall(later.limits);
-    handlers.Recall();
+    handlers.Recall(later.handlers);
     policies.Recall(later.policies);
     locks.Recall(later.locks);
     logs.Recall(later.logs);

@@ -135,6 +135,7 @@ void SimNode::Accept(const ConnectionPtr& connection, Greeting greeting) {
             connection, [connection, leader](SimWorker& w) { w.OnRefused(connection, leader); });
     }
     if (TAKT_MUTANT("links.forget_hands")) greeting.holding.clear();
+    cluster_.checker.handlers.OnHeard(greeting.worker.id.text().str());
     connections[connection->session] = connection;
     const LeaderRow row = node_->status().leader.value();
     cluster_.ToWorker(connection, [connection, row](SimWorker& w) {
@@ -147,6 +148,7 @@ void SimNode::Accept(const ConnectionPtr& connection, Greeting greeting) {
 void SimNode::Hear(const ConnectionPtr& connection, Input input) {
     if (!running() || !connections.contains(connection->session)) return;
     if (std::holds_alternative<Heartbeat>(input)) {
+        cluster_.checker.handlers.OnHeard(connection->worker->name());
         cluster_.ToWorker(connection, [connection](SimWorker& w) { w.OnPong(connection); });
     }
     node_->Tell(std::move(input));
