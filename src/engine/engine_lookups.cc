@@ -25,6 +25,13 @@ bool IsEndOf(const Execution& row, const AttemptRef& attempt) {
     return IsWaiting(row.status) && failed;
 }
 
+// Whether its last attempt had its timeout, whatever became of the execution since.
+bool RanOutOfTime(const Execution& row) {
+    if (!row.outcome || row.outcome->past.empty()) return false;
+    const PastAttempt& last = row.outcome->past.back();
+    return last.attempt == row.attempt && last.reason == Reason::kTimeout;
+}
+
 // Whether what is stored is what the report says.
 bool SaysTheSame(const Report& report, const Execution& row) {
     static const Outcome kNothing;
@@ -219,11 +226,12 @@ void Engine::AnswerTo(const Claimed& claimed, const std::optional<Execution>& fo
     const Reason reason = over && found->outcome ? found->outcome->reason : Reason::kNone;
     const bool concluded =
         over && WasEndedByOthers(*found) && !TAKT_MUTANT("engine.conclusions_are_reports");
-    const bool by_its_word = over && !concluded &&
+    const bool timed_out = over && RanOutOfTime(*found);
+    const bool by_its_word = over && !concluded && !timed_out &&
                              (found->status == Status::kSuccess ||
                               reason == Reason::kHandlerFailed || reason == Reason::kRejected);
     if (by_its_word) return;
-    Reason why = Reason::kWorkerLost;
+    Reason why = timed_out ? Reason::kTimeout : Reason::kWorkerLost;
     if (reason == Reason::kCancelled || reason == Reason::kTimeout) why = reason;
     if (concluded) why = Reason::kCancelled;
     draft_.Send(StopAttempt{claimed.session, claimed.attempt, why});

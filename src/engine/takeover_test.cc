@@ -317,6 +317,28 @@ INSTANTIATE_TEST_SUITE_P(Word, ConcludedTest,
                                            std::pair(Status::kFailed, false),
                                            std::pair(Status::kFailed, true)));
 
+// It was not told that its time was over, and somebody says that the execution failed before it is tried
+// again: the handler is at work, and must stop.
+TEST_F(RepeatedReportTest, WhatRanOutOfTimeIsStoppedAlsoIfSomebodyConcludedItSince) {
+    At(0s, Join({.id = "a"}));
+    At(0s, Once({.id = "x", .timeout = 10s, .retry = RetryPolicy{.delay = 1h, .jitter = 0}}));
+    At(0s, Begun("x"));
+    const Report report = Failure("x");
+    At(10s, Beat("a"));
+    Until(10s + config.timeout_grace);
+    ASSERT_EQ(StatusOf("x"), Status::kRetrying);
+    At(16s, Cut("a"));
+    At(16s,
+       Conclude{
+           .execution = ExecutionId("x"), .status = Status::kFailed, .outcome = report.outcome});
+    stops.clear();
+    ReportAgain(17s, report);
+
+    ASSERT_THAT(stops, SizeIs(1));
+    EXPECT_EQ(stops[0].attempt, report.attempt);
+    EXPECT_EQ(stops[0].reason, Reason::kTimeout);
+}
+
 // Its first attempt failed, its second was taken for lost with its worker: the failure that is
 // stored is the first one's. The worker comes back with the second and must stop it, or a handler
 // that hangs keeps its place for good.
