@@ -58,7 +58,7 @@ Flow<bool> ProveToken(Call& call, const ExecutionId& id, std::string_view text) 
     }
     const auto holds = co_await HoldsToken(call, id, *token);
     if (!holds) {
-        // Whoever asks is not known: a store's own words name its host.
+        // The caller is not known, and a store's own words name its host.
         call.Refuse({503, "unavailable",
                      "the token cannot be looked up at the moment; say it again", "", 1});
     } else if (!*holds) {

@@ -271,7 +271,8 @@ void ChangeLock(Call call, Input input) {
     node.Ask(std::move(input), [call = std::move(call),
                                 name = std::move(name)](const Result<Answer>& answer) mutable {
         if (!answer) return call.RefuseAnswer(answer.error());
-        // It is done. Whoever hears that nothing was says it again, and takes the lock from the next one.
+        // It is done. Whoever hears that nothing was says it again, and takes the lock from the
+        // next one.
         const bool frees = std::is_same_v<Input, FreeLock>;
         SendLock(std::move(call), std::move(name),
                  frees ? Error{ErrorCode::kUnknown, "the leader has changed since it was done", ""}

@@ -174,8 +174,8 @@ TEST(Strangers, AFollowerSaysThatItCannotReachItsLeader) {
               1);
 }
 
-// An executor's callback needs no token of the API. Whoever can reach the port would learn the address of
-// the leader, or of the store.
+// An executor's callback needs no token of the API. Whoever can reach the port would learn the
+// address of the leader, or of the store.
 TEST(Strangers, ACallbackThatCannotBePassedOnNamesNoHosts) {
     const auto database = std::make_shared<MemoryDatabase>();
     MemoryStore store(database);

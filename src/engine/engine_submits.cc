@@ -59,7 +59,7 @@ void Engine::On(Conclude& conclude) {
     draft_.Reply(conclude.request, Answer{.execution = live->row});
 }
 
-// What a worker says of it later is told from the operator's word by its history.
+// Its history tells the operator's word from a worker's later report.
 static void RememberConclusion(Execution& row, const OutcomePtr& outcome, Time now) {
     row.outcome = RememberAttempt(row, {.end = AttemptEnd::kCancelled,
                                         .reason = Reason::kCancelled,

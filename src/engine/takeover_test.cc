@@ -286,8 +286,9 @@ TEST_F(RepeatedReportTest, WhatWasEndedWithoutTheWorkerIsStoppedAndRefused) {
     EXPECT_EQ(stops[0].reason, Reason::kCancelled);
 }
 
-// Somebody says how it ended while its worker is cut off. That was not the worker's word, though it says
-// the same: the handler is at work, and must stop. Asked of the next leader too, which has only the row.
+// Somebody says how it ended while its worker is cut off. That was not the worker's word, though it
+// says the same: the handler is at work, and must stop. Asked of the next leader too, which has
+// only the row.
 class ConcludedTest : public RepeatedReportTest,
                       public ::testing::WithParamInterface<std::pair<Status, bool>> {};
 
@@ -317,8 +318,8 @@ INSTANTIATE_TEST_SUITE_P(Word, ConcludedTest,
                                            std::pair(Status::kFailed, false),
                                            std::pair(Status::kFailed, true)));
 
-// It was not told that its time was over, and somebody says that the execution failed before it is tried
-// again: the handler is at work, and must stop.
+// It was not told that its time was over, and somebody says that the execution failed before it is
+// tried again: the handler is at work, and must stop.
 TEST_F(RepeatedReportTest, WhatRanOutOfTimeIsStoppedAlsoIfSomebodyConcludedItSince) {
     At(0s, Join({.id = "a"}));
     At(0s, Once({.id = "x", .timeout = 10s, .retry = RetryPolicy{.delay = 1h, .jitter = 0}}));

@@ -155,8 +155,9 @@ TEST_F(WorkerFateTest, WhatWasNotSentYetIsNotLostWithItsWorker) {
     EXPECT_EQ(Row("x").status, Status::kScheduled);
 }
 
-// A process dies with more in hand than one step can give to others, and some of that is cancelled before
-// the next step. The process that comes in its place does not hold it, and says nothing of it.
+// A process dies with more in hand than one step can give to others, and some of that is cancelled
+// before the next step. The process that comes in its place does not hold it, and says nothing of
+// it.
 TEST_F(WorkerFateTest, WhatIsCancelledOfADeadProcessTakesNoRoomAtTheNextOne) {
     config.changes_per_step = 2;
     At(0s, Join({.id = "a", .capacity = 4, .instance = "1"}));

@@ -168,8 +168,8 @@ TEST_F(PushHandOverTest, TheOnlySchedulerTakesOpenAnswersBeforeItStops) {
     EXPECT_EQ(executor.orders(), 1u);
 }
 
-// The store is slow for a moment while the only scheduler stops: not its executors' fault, who would have
-// to do it all again.
+// The store is slow for a moment while the only scheduler stops: not its executors' fault, who
+// would have to do it all again.
 TEST_F(PushHandOverTest, AStoreThatIsSlowEndsNoWaitForOpenAnswers) {
     executor.Answer(
         [this](const Order& order, HttpReply reply) { TakeReply(order, std::move(reply)); });

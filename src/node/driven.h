@@ -78,7 +78,7 @@ class DrivenStore final : public StoreWrapper {
     StoreLimits limits_now{.changes_max = 1000, .bytes_max = 1 << 20, .pipeline_max = 1};
     std::string full;
     std::deque<std::pair<Candidate, Done<Term>>> acquires;
-    // What the store tells of itself: announcements succeed, and the leaders are `rows`. By hand: the
+    // The store's words of itself: announcements succeed, and the leaders are `rows`. By hand: the
     // test answers these too.
     bool presence_by_hand = false;
     std::vector<LeaderRow> rows;

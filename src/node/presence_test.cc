@@ -159,7 +159,7 @@ TEST(PresenceTest, WhatItGoesForCountsWhileTheStoreHasNotAnswered) {
         for (Partition p = 0; p < 4; ++p) rows.push_back({p, NodeId(node), {}, 1, 1});
         return rows;
     };
-    // What has just started, and what is new, waits.
+    // A node that has just started waits, and so does one with a new namespace.
     for (int i = 0; i < 50; ++i) {
         loop.Pass(100ms);
         answer(led("c"));

@@ -55,8 +55,8 @@ class Planner {
     Planner(const ShareView& view, const ShareTimes& times)
         : view_(view), times_(times), counts_(CountLeads(view)), own_(counts_[view.self]) {}
 
-    // What it goes for already comes first. Of a plan that is half done the rest would else be dealt
-    // anew, and most of it to whoever was quicker.
+    // Namespaces that it goes for already come first. Of a plan that is half done the rest would
+    // else be dealt anew, and most of it to whoever was quicker.
     std::map<Partition, Duration> Run() {
         for (const Seat& seat : view_.seats) {
             if (IsGoing(seat)) plan_[seat.partition] = Duration(0);

@@ -68,7 +68,7 @@ struct HandOver {
     Partition partition = 0;
     NodeId to;
 };
-// What this node should hand over now, to whom. `last` is when it last did.
+// The namespace that this node should hand over now, and to whom. `last` is when it last did.
 std::optional<HandOver> PlanHandOver(const ShareView& view, const ShareTimes& times, Steady last);
 
 }  // namespace takt::internal

@@ -1,83 +1,15 @@
 // Executors through the REST API of a whole server.
 #include <gtest/gtest.h>
 
-#include <boost/json/parse.hpp>
-#include <filesystem>
 #include <future>
 #include <map>
 #include <thread>
 
-#include "api/test_openapi.h"
-#include "http/client.h"
-#include "server/server.h"
+#include "server/executors_fixture.h"
 #include "tests/support/stack.h"
 
 namespace takt::internal {
 namespace {
-
-class ExecutorsTest : public testing::Test {
-  protected:
-    void SetUp() override {
-        static int count = 0;
-        folder_ = std::filesystem::path(testing::TempDir()) /
-                  ("executors-" + std::to_string(::getpid()) + "-" + std::to_string(++count));
-        Config config;
-        config.store.url = "file:" + folder_.string();
-        config.server.listen = "127.0.0.1:0";
-        auto server = Server::Start(config);
-        ASSERT_TRUE(server) << server.error().detail;
-        server_ = std::move(*server);
-        client_ = std::move(*BlockingHttpClient::Create({}));
-        // An answer of 503 means that nobody leads yet, or that the link to executors has not heard
-        // of it.
-        while (Send(HttpMethod::kPost, "/api/v1/executors/nobody/heartbeat").status == 503) {
-            std::this_thread::yield();
-        }
-    }
-    void TearDown() override {
-        if (server_) server_->Stop();
-        std::filesystem::remove_all(folder_);
-    }
-
-    HttpAnswer Send(HttpMethod method, const std::string& path, std::string body = {},
-                    HttpHeaderList headers = {}) {
-        if (!body.empty()) headers.emplace_back("Content-Type", "application/json");
-        auto answer = client_->Send({.method = method,
-                                     .url = server_->url() + path,
-                                     .headers = std::move(headers),
-                                     .body = std::move(body)});
-        EXPECT_TRUE(answer) << answer.error().detail;
-        if (!answer) return {};
-        if (!description_ && path == "/openapi.json") return std::move(*answer);
-        if (!description_) {
-            description_ = std::make_unique<OpenApiCheck>(
-                boost::json::parse(Send(HttpMethod::kGet, "/openapi.json").body));
-        }
-        const std::string type(answer->headers.Find("Content-Type").value_or(""));
-        EXPECT_EQ(description_->Fault(Name(method), path, {answer->status, type, answer->body}), "")
-            << Name(method) << " " << path << "\n"
-            << answer->body;
-        return std::move(*answer);
-    }
-    HttpAnswer Get(const std::string& path) { return Send(HttpMethod::kGet, path); }
-    HttpAnswer Register(const std::string& body) {
-        return Send(HttpMethod::kPost, "/api/v1/executors/register", body);
-    }
-    static std::string Field(const HttpAnswer& answer, std::string_view name) {
-        const auto json = boost::json::parse(answer.body);
-        const auto* field = json.as_object().if_contains(name);
-        return field && field->is_string() ? std::string(field->as_string()) : "(none)";
-    }
-
-    std::filesystem::path folder_;
-    std::unique_ptr<Server> server_;
-    std::unique_ptr<BlockingHttpClient> client_;
-    std::unique_ptr<OpenApiCheck> description_;
-};
-
-std::string Registration(const std::string& more) {
-    return R"({"name":"reports","instance_id":"r-1","base_url":"http://127.0.0.1:9")" + more + "}";
-}
 
 // A registration is written by hand, by people and by programs with faults.
 TEST_F(ExecutorsTest, ABadRegistrationIsRefusedByFieldAndLeavesNothing) {
@@ -294,94 +226,6 @@ TEST_F(ExecutorsTest, LogsWithoutARightTokenAreRefusedWithAReason) {
             .status,
         201);
     EXPECT_EQ(call(R"({"lines":"x"})", {{"X-Takt-Token", token}}), 401);
-}
-
-// Tokens are on: registering needs an executor's, changing an operator's; a callback brings its
-// own.
-TEST_F(ExecutorsTest, EachRouteNeedsTheRoleThatTheTableNames) {
-    std::map<std::string, std::string> tokens;
-    for (const std::string role : {"admin", "viewer", "operator", "executor", "worker"}) {
-        HttpHeaderList headers;
-        if (tokens.contains("admin")) {
-            headers.emplace_back("Authorization", "Bearer " + tokens["admin"]);
-        }
-        const HttpAnswer made = Send(HttpMethod::kPost, "/api/v1/tokens",
-                                     R"({"name":"t","role":")" + role + "\"}", headers);
-        ASSERT_EQ(made.status, 201) << made.body;
-        tokens[role] = Field(made, "token");
-    }
-    const auto status = [&](HttpMethod method, const std::string& path, const std::string& role,
-                            const std::string& body) {
-        HttpHeaderList headers;
-        if (!role.empty()) headers.emplace_back("Authorization", "Bearer " + tokens[role]);
-        return Send(method, path, body, std::move(headers)).status;
-    };
-    const std::string one = "/api/v1/executors/r-1";
-    for (const auto& [role, expected] : std::map<std::string, int>{
-             {"", 401}, {"viewer", 403}, {"operator", 403}, {"worker", 403}, {"executor", 200}}) {
-        EXPECT_EQ(status(HttpMethod::kPost, "/api/v1/executors/register", role, Registration("")),
-                  expected)
-            << role;
-    }
-    for (const auto& [role, expected] : std::map<std::string, int>{
-             {"", 401}, {"viewer", 403}, {"executor", 403}, {"worker", 403}, {"operator", 200}}) {
-        EXPECT_EQ(status(HttpMethod::kPut, one + "/status", role, R"({"status":"maintenance"})"),
-                  expected)
-            << role;
-    }
-    for (const auto& [role, expected] :
-         std::map<std::string, int>{{"", 401}, {"executor", 403}, {"viewer", 200}}) {
-        EXPECT_EQ(status(HttpMethod::kGet, one, role, ""), expected) << role;
-        EXPECT_EQ(status(HttpMethod::kGet, "/api/v1/executors", role, ""), expected) << role;
-    }
-    EXPECT_EQ(status(HttpMethod::kPost, one + "/heartbeat", "operator", ""), 403);
-    EXPECT_EQ(status(HttpMethod::kPost, one + "/heartbeat", "executor", ""), 200);
-    EXPECT_EQ(status(HttpMethod::kDelete, one, "executor", ""), 403);
-    EXPECT_EQ(status(HttpMethod::kDelete, one, "operator", ""), 204);
-}
-
-// A service has the token of another one: the name is what is wrong, not the instance.
-TEST_F(ExecutorsTest, ATokenOfAnotherServiceIsToldTheService) {
-    const auto bearer = [&](const std::string& fields, const HttpHeaderList& by) {
-        const HttpAnswer made =
-            Send(HttpMethod::kPost, "/api/v1/tokens", R"({"name":"t","role":)" + fields + "}", by);
-        return HttpHeaderList{{"Authorization", "Bearer " + Field(made, "token")}};
-    };
-    const HttpHeaderList admin = bearer(R"("admin")", {});
-    const HttpHeaderList bound = bearer(R"("executor","services":["bills"])", admin);
-    const HttpAnswer no =
-        Send(HttpMethod::kPost, "/api/v1/executors/register", Registration(""), bound);
-    EXPECT_EQ(Field(no, "detail"), "the token is not for the service 'reports'");
-    EXPECT_EQ(Field(no, "field"), "name");
-    // The scheduler has forgotten an executor: it registers again if it hears that.
-    EXPECT_EQ(Send(HttpMethod::kPost, "/api/v1/executors/b-1/heartbeat", "", bound).status, 404);
-}
-
-// An executor goes by the id and the address of another service's, by mistake or not: what is that one's
-// would be its own from then on.
-TEST_F(ExecutorsTest, ATokenOfAnotherServiceTakesNoExecutorFromIt) {
-    const auto bearer = [&](const std::string& fields, const HttpHeaderList& by) {
-        const HttpAnswer made =
-            Send(HttpMethod::kPost, "/api/v1/tokens", R"({"name":"t","role":)" + fields + "}", by);
-        return HttpHeaderList{{"Authorization", "Bearer " + Field(made, "token")}};
-    };
-    const auto enter = [&](const std::string& service, const HttpHeaderList& by) {
-        return Send(
-            HttpMethod::kPost, "/api/v1/executors/register",
-            R"({"name":")" + service + R"(","instance_id":"r-1","base_url":"http://127.0.0.1:9"})",
-            by);
-    };
-    const HttpHeaderList admin = bearer(R"("admin")", {});
-    const HttpHeaderList reports = bearer(R"("executor","services":["reports"])", admin);
-    const HttpHeaderList bills = bearer(R"("executor","services":["bills"])", admin);
-    ASSERT_EQ(enter("reports", reports).status, 200);
-
-    const HttpAnswer no = enter("bills", bills);
-    EXPECT_EQ(no.status, 403);
-    EXPECT_EQ(Field(no, "code"), "not_yours");
-    EXPECT_EQ(Field(no, "field"), "instance_id");
-    EXPECT_EQ(enter("reports", reports).status, 200);
-    EXPECT_EQ(Field(Send(HttpMethod::kGet, "/api/v1/executors/r-1", "", admin), "name"), "reports");
 }
 
 // Programs are made from it.

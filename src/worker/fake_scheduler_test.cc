@@ -185,8 +185,8 @@ TEST_F(FakeSchedulerTest, WhatIsNotAcknowledgedIsHeldAndSaidAgain) {
     Await([](const WorkerFrame& said) { return said.has_bye(); });
 }
 
-// A scheduler acknowledges results together with the next assignments, so all that a worker can hold may
-// wait for that at once.
+// A scheduler acknowledges results together with the next assignments, so all that a worker can
+// hold may wait for that at once.
 TEST_F(FakeSchedulerTest, AWorkerOfUsualOptionsBeginsAllItHasRoomForBeforeAnyAcknowledgement) {
     constexpr int kRoom = 2'000;
     Start(Noop(), {.capacity = kRoom});

@@ -42,7 +42,7 @@ class Ops {
     // Takes out what was put ahead, in portions of one request each. Nothing may be added
     // afterwards.
     std::vector<Ops> TakeAhead();
-    // What others write, beside it.
+    // Others' writes, beside it.
     void Append(Ops others);
     // Adds them to what `txn` does on success. REQUIRES: size() <= kOpsMax.
     void MoveTo(pb::TxnRequest& txn) &&;

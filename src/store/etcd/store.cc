@@ -242,7 +242,7 @@ Detached EtcdStore::WatchStatus() {
     compactor_.set_quota(quota_.quota());
     if (options_.on_sizes) options_.on_sizes();
     if (!leads_default_ || !options_.compact) co_return;
-    // What others have written is known by what etcd has grown beside our own commits.
+    // Others' writes are known by what etcd has grown beside our own commits.
     const auto size = static_cast<std::uint64_t>(status->db_size_in_use());
     const std::uint64_t before = size_seen_.exchange(size);
     const std::uint64_t known = (before == 0 ? size : before) + own_bytes_.exchange(0);
