@@ -8,6 +8,7 @@ import sys
 import threading
 import time
 import unittest
+import unittest.mock
 
 from cluster import SOURCE, ClusterTest, note, until
 
@@ -19,6 +20,27 @@ class PythonWorkerTest(ClusterTest):
         client = takt.Client(list(urls) or self.url, patience=30)
         self.addCleanup(client.close)
         return client
+
+    # A container that may have a hundred threads, and a worker of two hundred. Its network thread ended with the
+    # first that could not be started, and with it the worker: what it had came back when its lease was over.
+    def test_a_thread_that_cannot_be_started_fails_one_attempt(self):
+        self.serve()
+        client = self.client()
+        worker = takt.Worker(self.url, id="narrow", concurrency=2)
+        worker.add("work", lambda task: task.attempt)
+        start = threading.Thread.start
+        refused = []
+
+        def start_or_not(thread):
+            if not refused and thread.name.startswith("takt-narrow-run"):
+                refused.append(thread.name)
+                raise RuntimeError("can't start new thread")
+            start(thread)
+
+        with worker, unittest.mock.patch("threading.Thread.start", start_or_not):
+            done = client.run("work", id="narrow-run", max_retry=1, retry_policy={"delay": "10ms"}, wait=20)
+            self.assertEqual((done.result, done.attempt), (2, 2))
+            self.assertIn("can't start new thread", done.raw["attempts"][0]["error"]["message"])
 
     def test_progress_logs_and_failures_are_told(self):
         self.serve()

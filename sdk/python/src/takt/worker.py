@@ -178,8 +178,12 @@ class WorkerBase:
         if inspect.iscoroutinefunction(handler) or inspect.iscoroutinefunction(getattr(handler, "__call__", None)):
             self._begin_coroutine(held, held.task, handler)
         else:
-            threading.Thread(target=self._run_function, args=(held, held.task, handler),
-                             name=f"takt-{held.task.execution_id}", daemon=True).start()
+            thread = threading.Thread(target=self._run_function, args=(held, held.task, handler),
+                                      name=f"takt-{held.task.execution_id}", daemon=True)
+            try:
+                thread.start()
+            except RuntimeError as error:  # The process may have no more of them.
+                self._core.finish(held, failure(f"the worker cannot begin it: {error}"))
 
     def _run_function(self, held: Held, task: Task, handler: Callable[[Task], Any]) -> None:
         if not self._core.may_begin(held):
