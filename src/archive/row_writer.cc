@@ -1,5 +1,6 @@
 #include "archive/row_writer.h"
 
+#include <algorithm>
 #include <charconv>
 #include <optional>
 #include <thread>
@@ -13,6 +14,19 @@ namespace {
 
 constexpr int kTries = 20;
 constexpr std::chrono::seconds kPause{1};
+
+// Calls until it is done or cannot be.
+template <typename Call>
+Result<void> Patiently(Call call) {
+    for (int tried = 1;; ++tried) {
+        Result<void> done = call();
+        if (done) return done;
+        const ErrorCode code = done.error().code;
+        const bool again = code == ErrorCode::kUnavailable || code == ErrorCode::kUnknown;
+        if (!again || tried == kTries) return done;
+        std::this_thread::sleep_for(kPause);
+    }
+}
 
 constexpr std::string_view kWhole = "whole";
 
@@ -68,7 +82,7 @@ Error NotEmpty(const Store& store, bool marked) {
 
 }  // namespace
 
-RowWriter::RowWriter(Store& store, const StoreLock& lock, std::string source)
+RowWriter::RowWriter(Store& store, StoreLock& lock, std::string source)
     : store_(store), lock_(lock), source_(std::move(source)), limits_(store.limits()) {}
 
 Text RowWriter::MarkOf(std::string_view rows) const {
@@ -91,6 +105,7 @@ Result<void> RowWriter::Begin(const PartitionHead& head) {
     written_ = 0;
     skip_ = 0;
     whole_ = false;
+    day_ = {};
     const auto found = Look(store_, head.partition);
     if (!found) return std::unexpected(found.error());
     if (!found->mark && !found->rows) return {};
@@ -140,7 +155,21 @@ Result<void> RowWriter::Finish() {
     return {};
 }
 
+Result<void> RowWriter::BeginDay() {
+    const auto first = std::ranges::find_if(changes_, [](const Change& change) {
+        const auto* execution = std::get_if<ExecutionChange>(&change);
+        return execution && execution->after == Place::kHistory;
+    });
+    if (first == changes_.end()) return {};
+    const Time at = TimeOf(std::get<ExecutionChange>(*first).row.serial);
+    if (day_ != Time{} && at + std::chrono::days(1) > day_) return {};
+    if (std::exchange(day_, at) == Time{}) return {};
+    sequences_[head_.partition] = 0;
+    return Patiently([&] { return lock_.LeadAnew(head_); });
+}
+
 Result<void> RowWriter::Commit(Text mark) {
+    if (auto begun = BeginDay(); !begun) return begun;
     auto batch = std::make_shared<Batch>();
     batch->term = lock_.TermOf(head_.partition);
     batch->sequence = ++sequences_[head_.partition];
@@ -149,14 +178,9 @@ Result<void> RowWriter::Commit(Text mark) {
     batch->changes.push_back(SettingPut{.key = Text(kUnfinishedCopyKey), .value = std::move(mark)});
     bytes_ = 0;
     TAKT_FAIL_POINT("archive.fill.commit");
-    for (int tried = 1;; ++tried) {
-        auto done = AskStore<void>([&](auto answer) { store_.Commit(batch, std::move(answer)); });
-        if (done) return {};
-        const ErrorCode code = done.error().code;
-        const bool again = code == ErrorCode::kUnavailable || code == ErrorCode::kUnknown;
-        if (!again || tried == kTries) return done;
-        std::this_thread::sleep_for(kPause);
-    }
+    return Patiently([&] {
+        return AskStore<void>([&](auto answer) { store_.Commit(batch, std::move(answer)); });
+    });
 }
 
 }  // namespace takt::internal

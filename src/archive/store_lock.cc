@@ -57,6 +57,11 @@ Result<void> StoreLock::TakeMore(const std::vector<PartitionHead>& heads) {
     return {};
 }
 
+Result<void> StoreLock::LeadAnew(const PartitionHead& head) {
+    terms_.erase(head.partition);
+    return TakeMore({head});
+}
+
 Result<void> StoreLock::Lead(const PartitionHead& head) {
     auto term = TakeLead(
         store_,

@@ -32,6 +32,9 @@ class StoreLock {
                                                    For what = For::kReading);
     // Leads further ones, in the same way; those that it leads already are left as they are.
     Result<void> TakeMore(const std::vector<PartitionHead>& heads);
+    // Leads one of them anew, in a term behind the one that it has. After an error only this may be
+    // called for it, again.
+    Result<void> LeadAnew(const PartitionHead& head);
     ~StoreLock();
     StoreLock(const StoreLock&) = delete;
     StoreLock& operator=(const StoreLock&) = delete;

@@ -97,6 +97,52 @@ TEST_F(TransferTest, LogsOfManyExecutionsAreAskedForTogether) {
     EXPECT_LE(distant.questions, 26 + 28 + 28 + 4);
 }
 
+// Small batches, and the times of the history that came in each term.
+class DatingStore final : public StoreWrapper {
+  public:
+    explicit DatingStore(Store* inner) : StoreWrapper(inner) {}
+    StoreLimits limits() const override {
+        StoreLimits limits = StoreWrapper::limits();
+        limits.changes_max = 5;
+        return limits;
+    }
+    void Commit(BatchPtr batch, Done<void> done) override {
+        for (const Change& change : batch->changes) {
+            const auto* execution = std::get_if<ExecutionChange>(&change);
+            if (!execution || execution->after != Place::kHistory) continue;
+            days[batch->term.epoch].push_back(TimeOf(execution->row.serial));
+        }
+        StoreWrapper::Commit(std::move(batch), std::move(done));
+    }
+
+    std::map<std::uint64_t, std::vector<Time>> days;  // By epoch.
+};
+
+// The history comes the newest first. A store that purges what finished in a term in the order in which
+// it came (etcd) would hold all of it back until the newest is old.
+TEST_F(TransferTest, EachDayOfTheHistoryIsOfATermOfItsOwn) {
+    Filler filler(*from_, 0);
+    for (int i = 0; i < 60; ++i) {
+        filler.Commit({InsertFinished(filler.maker.OneOff("done" + std::to_string(i)))});
+        filler.maker.Pass(Duration(std::chrono::hours(2)));
+    }
+    filler.Resign();
+    const auto before = ShowStore(*from_);
+    const auto to = NewMemory();
+    DatingStore dating(to.get());
+
+    const auto done = CopyStore(*from_, dating, {});
+
+    ASSERT_TRUE(done) << done.error().detail;
+    EXPECT_EQ(ShowStore(*to), before);
+    EXPECT_GE(dating.days.size(), 5u);
+    EXPECT_LE(dating.days.size(), 6u);
+    for (const auto& [epoch, times] : dating.days) {
+        const auto [first, last] = std::ranges::minmax(times);
+        EXPECT_LE(last - first, std::chrono::hours(24 + 6)) << "a day, and what is left of a batch";
+    }
+}
+
 TEST_F(TransferTest, EpochsGoOnAboveThoseOfTheSource) {
     Fill(1);
     for (int i = 0; i < 5; ++i) Filler(*from_, 7).Resign();
