@@ -198,6 +198,57 @@ TEST_F(MysqlOpeningTest, AStepThatStoppedHalfWayIsTakenAgain) {
     EXPECT_EQ(version.Int(0), static_cast<std::int64_t>(steps.size()));
 }
 
+// The scheduler that brings the tables of version 2 to this one dies at each of the statements in turn. The
+// next one finishes it: what was on its way is found where it is, in each namespace, and no term goes on.
+TEST_F(MysqlOpeningTest, AnUpgradeThatStoppedAtAnyStatementIsFinished) {
+    const MysqlOptions options = database_.options();
+    const auto all = Migrations(options.prefix);
+    Connection old(options);
+    for (const auto& step : {all[0], all[1]}) {
+        for (const std::string& statement : step) old.Run(statement);
+    }
+    old.Run(
+        "CREATE TABLE takt_schema (only_row TINYINT NOT NULL PRIMARY KEY, version INT UNSIGNED NOT "
+        "NULL);CREATE TABLE takt_7_live LIKE takt_live;"
+        "INSERT INTO takt_7_live (serial, id, task_name, type, queue, origin, status) VALUES "
+        "(70, 'seven', 'n', 'mail', 'default', 'once', 'pending')");
+    for (std::size_t done = 0; done <= all[2].size(); ++done) {
+        SCOPED_TRACE(done);
+        old.Run(
+            "REPLACE INTO takt_schema VALUES (1, 2);DELETE FROM takt_terms;"
+            "INSERT INTO takt_terms (partition_id, epoch, nonce, sequence, last_serial) VALUES "
+            "(0, 41, 7, 3, 50), (7, 2, 9, 1, 60)");
+        auto steps = all;
+        steps[2].resize(done);
+        steps[2].push_back("not a statement");
+        {
+            Connection dying(options);
+            EXPECT_THROW(static_cast<void>(Migrate(dying, options, steps)), MysqlError);
+        }
+        EXPECT_TRUE(old.Query("SELECT 1 FROM takt_schema WHERE only_row = 2").Next())
+            << "no older version is elected from now on";
+
+        Connection next(options);
+        const Result<void> finished = Migrate(next, options, all);
+
+        ASSERT_TRUE(finished) << finished.error().detail;
+        Rows terms = old.Query("SELECT once_after, nonce FROM takt_terms ORDER BY partition_id");
+        for (const std::uint64_t after : {50, 70}) {
+            ASSERT_TRUE(terms.Next());
+            EXPECT_EQ(terms.Unsigned(0), after);
+            EXPECT_EQ(terms.Unsigned(1), 0u);
+        }
+        Rows versions = old.Query("SELECT MIN(version), MAX(version) FROM takt_schema");
+        ASSERT_TRUE(versions.Next());
+        EXPECT_EQ(versions.Int(0), 3);
+        EXPECT_EQ(versions.Int(1), 3);
+        EXPECT_FALSE(old.Query("SELECT 1 FROM takt_7_once_live").Next());
+        old.Run(
+            "DROP TABLE takt_once_live, takt_7_once_live;"
+            "ALTER TABLE takt_terms DROP COLUMN once_after");
+    }
+}
+
 // A scheduler of the next version starts while one of this version leads, as in every rolling
 // upgrade. What the leader writes must fit its tables to the end.
 TEST_F(MysqlOpeningTest, TablesChangeOnlyWhenNobodyOfTheVersionBeforeIsThere) {
