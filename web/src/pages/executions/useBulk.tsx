@@ -23,8 +23,13 @@ interface Swept {
 const unfinished = ['pending', 'scheduled', 'running', 'retrying'];
 
 // The filter without the states that an action cannot touch, which the server refuses; nothing if none is left.
-function within(filter: ExecutionFilter, possible: readonly string[]): ExecutionFilter | undefined {
-    if (!filter.status) return filter;
+// Without states it is for the `usual` ones, by their names: without any filter the server takes nothing.
+function within(
+    filter: ExecutionFilter,
+    possible: readonly string[],
+    usual: readonly string[],
+): ExecutionFilter | undefined {
+    if (!filter.status) return { ...filter, status: usual.join(',') };
     const asked = filter.status.split(',');
     const status = possible.filter((each) => asked.includes(each)).join(',');
     return status ? { ...filter, status } : undefined;
@@ -86,10 +91,10 @@ export function useBulk(done: () => void) {
     };
 
     // The question, with how many it is about: one page is counted, more are "or more". Nothing where nothing
-    // matches. `status` is what the server takes where the filter has none.
-    const asked = async (filter: ExecutionFilter, status: string, what: string) => {
+    // matches.
+    const asked = async (filter: ExecutionFilter, what: string) => {
         try {
-            const page = await api.executions({ status, ...filter, limit: sweepLimit });
+            const page = await api.executions({ ...filter, limit: sweepLimit });
             if (page.items.length === 0) return void message.info(t('bulk.nothing'));
             const count = formatNumber(page.items.length, locale);
             return (
@@ -126,18 +131,18 @@ export function useBulk(done: () => void) {
                 () => each(items, ({ id }) => api.cancelExecution(id), 'bulk.cancelled'),
             ),
         retryMatching: async (filter: ExecutionFilter) => {
-            const possible = within(filter, ['failed', 'cancelled']);
+            const possible = within(filter, ['failed', 'cancelled'], ['failed']);
             if (!possible) return void message.info(t('bulk.nothing'));
-            const what = await asked(possible, 'failed', t('bulk.retryAllWhat'));
+            const what = await asked(possible, t('bulk.retryAllWhat'));
             if (!what) return;
             confirm({ title: t('bulk.retryAll'), what, ok: t('action.retry'), danger: false }, () =>
                 sweep(possible, api.retryMatching, 'bulk.retried'),
             );
         },
         cancelMatching: async (filter: ExecutionFilter) => {
-            const possible = within(filter, unfinished);
+            const possible = within(filter, unfinished, unfinished);
             if (!possible) return void message.info(t('bulk.nothing'));
-            const what = await asked(possible, unfinished.join(','), t('bulk.cancelAllWhat'));
+            const what = await asked(possible, t('bulk.cancelAllWhat'));
             if (!what) return;
             confirm({ title: t('bulk.cancelAll'), what, ok: t('action.cancel') }, () =>
                 sweep(possible, api.cancelMatching, 'bulk.cancelled'),
