@@ -123,8 +123,8 @@ Flow<> Dissolution::NoteEmpty(std::shared_ptr<Realm> home, NamespaceRow row,
     busy_.erase(row.name);
 }
 
-// The partition's last term, of an epoch of 0 if there was none; nothing while somebody leads it,
-// or may.
+// The partition's last term, of an epoch of 0 if there was none; nothing while somebody leads it, or
+// may.
 Flow<std::optional<LeaderRow>> Dissolution::LastTerm(Partition partition) {
     const auto leaders = co_await home_.Wait<Result<std::vector<LeaderRow>>>(
         [&](auto done) { store_.Leaders(std::move(done)); });
@@ -135,8 +135,8 @@ Flow<std::optional<LeaderRow>> Dissolution::LastTerm(Partition partition) {
     co_return *row;
 }
 
-// A leader that is frozen and that nobody has replaced could still commit, into what is to be gone
-// or is the next namespace's of that number: its term is ended first.
+// A leader that is frozen and that nobody has replaced could still commit, into what is to be gone or
+// is the next namespace's of that number: its term is ended first.
 Flow<Result<void>> Dissolution::DropRows(LeaderRow last) {
     if (last.nonce != 0) {
         const Term term{last.partition, last.epoch, last.nonce};

@@ -61,8 +61,8 @@ TEST(DissolutionTest, WhatWaitsIsEndedManyAtATime) {
     EXPECT_TRUE(database->ListExecutions({.partition = kNumber})->empty());
 }
 
-// The last leader of the namespace was frozen before it knew, with a commit on its way. The
-// namespace is gone, and another one may have its number: nothing of the first may come into it.
+// The last leader of the namespace was frozen before it knew, with a commit on its way. The namespace
+// is gone, and another one may have its number: nothing of the first may come into it.
 TEST(DissolutionTest, WhatWasOnItsWayIntoANamespaceThatIsGoneDoesNotCome) {
     const LogCapture quiet;
     DrivenRuntime runtime;

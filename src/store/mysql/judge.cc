@@ -76,7 +76,8 @@ Error Judge(const MysqlError& error, const MysqlOptions& options) {
                 where, error.what()));
         case ER_TABLE_DEF_CHANGED:
             return Unavailable(
-                fmt::format("a table of {} was made anew while it was being read ({}); try again",
+                fmt::format("a table of {} was dropped or made anew while it was being read ({}); "
+                            "try again",
                             where, error.what()));
         case ER_ACCESS_DENIED_ERROR:
             return Unavailable(fmt::format(

@@ -198,8 +198,9 @@ TEST_F(MysqlOpeningTest, AStepThatStoppedHalfWayIsTakenAgain) {
     EXPECT_EQ(version.Int(0), static_cast<std::int64_t>(steps.size()));
 }
 
-// The scheduler that brings the tables of version 2 to this one dies at each of the statements in turn. The
-// next one finishes it: what was on its way is found where it is, in each namespace, and no term goes on.
+// The scheduler that brings the tables of version 2 to this one dies at each of the statements in
+// turn. The next one finishes it: each namespace knows up to where its executions are in the old table,
+// and no term goes on.
 TEST_F(MysqlOpeningTest, AnUpgradeThatStoppedAtAnyStatementIsFinished) {
     const MysqlOptions options = database_.options();
     const auto all = Migrations(options.prefix);

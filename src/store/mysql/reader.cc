@@ -97,9 +97,9 @@ Rows Reader::QueryOne(const std::string& query) {
     return Read([&](Connection& connection) { return connection.Query(query); });
 }
 
-bool Reader::WasLed(Partition partition) {
-    return QueryOne(fmt::format("SELECT 1 FROM {}terms WHERE partition_id = {}", options_.prefix,
-                                partition))
+bool Reader::WasThere(Partition partition, bool gone) {
+    return QueryOne(fmt::format("SELECT 1 FROM {}terms WHERE partition_id = {}{}", options_.prefix,
+                                partition, gone ? " AND nonce <> 0 AND sequence > 0" : ""))
         .Next();
 }
 

@@ -72,8 +72,9 @@ class Reader {
     // another one may, but not one that is to be of the moment of a snapshot.
     template <typename T, typename Work>
     Result<T> From(Partition partition, T nothing, Work work);
-    // Whether the partition had been led at the moment of the snapshot. Else its tables are younger.
-    bool WasLed(Partition partition);
+    // Whether the partition may have had the table at the moment of the snapshot that it does not see:
+    // then it had been led; or, if that is `gone` now, somebody led it and had committed.
+    bool WasThere(Partition partition, bool gone);
     static void AddBeginning(Rows& settings, Rows& workers, LoadPage& page);
     std::vector<std::string> ListQueries(const ExecutionFilter& filter,
                                          std::string_view columns) const;
@@ -96,11 +97,15 @@ Result<T> Reader::From(Partition partition, T nothing, Work work) {
         try {
             return work(TablePrefix(options_.prefix, partition));
         } catch (const MysqlError& error) {
-            const bool anew = error.code() == ER_TABLE_DEF_CHANGED;
-            const bool none =
-                error.code() == ER_NO_SUCH_TABLE || (anew && options_.pinned && !WasLed(partition));
-            if (partition != kDefaultPartition && none) return nothing;
-            if (!anew || options_.pinned || again) throw;
+            const bool gone = error.code() == ER_NO_SUCH_TABLE;
+            const bool own = partition != kDefaultPartition;
+            if (!own || (!gone && error.code() != ER_TABLE_DEF_CHANGED)) throw;
+            if (options_.pinned) {
+                if (!WasThere(partition, gone)) return nothing;
+                throw MysqlError(ER_TABLE_DEF_CHANGED, error.what());
+            }
+            if (gone) return nothing;
+            if (again) throw;
         }
     }
 }

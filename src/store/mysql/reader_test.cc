@@ -133,6 +133,51 @@ TEST_F(MysqlReaderTest, ATableThatIsMadeAnewUnderASnapshotIsNotTakenForAnEmptyOn
     EXPECT_EQ(now->size(), 1u);
 }
 
+// A namespace is deleted while a backup of the moment before reads another one.
+TEST_F(MysqlReaderTest, ATableThatIsDroppedUnderASnapshotIsNotTakenForAnEmptyOne) {
+    const auto store = Open();
+    const auto drop = [&](Partition partition) {
+        conformance::RowMaker make(partition);
+        const Result<Term> term =
+            TakeLead(*store, {.node = {.node = NodeId("node-a")}, .partition = partition});
+        ASSERT_TRUE(term);
+        ASSERT_TRUE(Commit(*store, MakeBatch(*term, 1, {InsertLive(make.OneOff("e-1"))})));
+        if (partition == 7) return;
+        ASSERT_TRUE(
+            Await<void>([&](Done<void> done) { store->Resign(*term, {}, std::move(done)); }));
+        ASSERT_TRUE(Await<void>([&](Done<void> done) {
+            store->DropPartition(partition, term->epoch, std::move(done));
+        }));
+    };
+    drop(9);
+    drop(7);
+    MysqlOptions options = database_.options();
+    options.pinned = true;
+    options.readers = 1;
+    const auto snapshot = Open(options);
+    const auto list = [&](Partition partition) {
+        using Many = std::vector<Execution>;
+        return Await<Many>([&](Done<Many> done) {
+            snapshot->ListExecutions({.partition = partition}, std::move(done));
+        });
+    };
+    ASSERT_TRUE(List(*snapshot)) << "its moment is now";
+    const auto row = RowOf(
+        *Await<std::vector<LeaderRow>>([&](auto done) { store->Leaders(std::move(done)); }), 7);
+    ASSERT_TRUE(Await<void>(
+        [&](Done<void> done) { store->Resign({7, row->epoch, row->nonce}, {}, std::move(done)); }));
+    ASSERT_TRUE(Await<void>(
+        [&](Done<void> done) { store->DropPartition(7, row->epoch, std::move(done)); }));
+
+    const auto gone = list(7);
+
+    ASSERT_FALSE(gone) << gone->size() << " rows";
+    EXPECT_EQ(gone.error().code, ErrorCode::kUnavailable);
+    const auto before = list(9);
+    ASSERT_TRUE(before) << before.error().detail;
+    EXPECT_TRUE(before->empty()) << "that was gone before";
+}
+
 // A namespace was made after the moment that a backup is of.
 TEST_F(MysqlReaderTest, ATableThatIsYoungerThanASnapshotHasNothingInItForThat) {
     const auto store = Open();
