@@ -194,10 +194,10 @@ class Store {
     virtual void Commit(BatchPtr batch, Done<void> done) = 0;
 
     // Deletes all that is stored of a partition but its term: epochs and serials go on from there
-    // if it is used again. `epoch` is that of the last term as Leaders gave it, 0 if there was
-    // none: kConflict if a later one has begun, for what is stored may be another's by then. May be
-    // repeated, and must be after another error: what was deleted is gone.
-    // REQUIRES: that term is resigned, so that it commits nothing more; it is not the default
+    // if it is used again. `epoch` is that of the last term as Leaders gave it, 0 if there was none:
+    // kConflict if a later one has begun, for what is stored may be another's by then. May be repeated,
+    // and must be after another error: what was deleted is gone.
+    // REQUIRES: that term is resigned, so that it commits nothing more; and it is not the default
     // partition.
     virtual void DropPartition(Partition partition, std::uint64_t epoch, Done<void> done) = 0;
 

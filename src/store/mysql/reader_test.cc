@@ -100,9 +100,8 @@ TEST_F(MysqlReaderTest, PagesOfLoadAreBoundedByTheirBytes) {
     EXPECT_EQ(found, 300u);
 }
 
-// An operator optimizes the tables, or a migration alters them, while a backup reads another
-// namespace. The rows of that moment cannot be read any more: the backup must say so, not be one
-// without them.
+// An operator optimizes the tables, or a migration alters them, while a backup reads another namespace.
+// The rows of that moment cannot be read any more: the backup must say so, not be one without them.
 TEST_F(MysqlReaderTest, ATableThatIsMadeAnewUnderASnapshotIsNotTakenForAnEmptyOne) {
     const auto store = Open();
     conformance::RowMaker make(7);

@@ -227,8 +227,8 @@ TEST_F(RedisRuns, ADroppedPartitionLeavesItsTermAlone) {
     EXPECT_EQ(Code(drop(0)), "invalid");
 }
 
-// A scheduler died after its term in a namespace had begun and before it was in the list of leaders, and
-// nobody is to lead it any more: it is being deleted.
+// A scheduler died after its term in a namespace had begun and before it was in the list of leaders,
+// and nobody is to lead it any more: it is being deleted.
 TEST_F(RedisRuns, APartitionWhoseLastTermIsNotInTheListIsDroppedTheNextTime) {
     const auto first = Acquire(*store, "node-a", 7);
     ASSERT_TRUE(first && Commit(*store, *first, 1, {SettingPut{"a", "1"}}));
