@@ -172,6 +172,10 @@ Flow<> Register(PushLink& link, Call call) {
         call, [&](const Engine& engine) { return ConflictOf(engine, *registration); });
     if (!conflict) co_return call.RefuseAnswer(conflict.error());
     if (*conflict) co_return call.RefuseAnswer(**conflict);
+    // Its tasks are its service's: whoever is refused must not have changed them.
+    const auto free = co_await Answered<Result<void>>(
+        call, [&](auto done) { link.CheckId(registration->worker, std::move(done)); });
+    if (!free) co_return call.RefuseAnswer(free.error());
     BroughtTasks brought;
     for (const TaskRequest& request : registration->tasks) {
         brought.emplace_back(request.task->name, request.task->id.text());

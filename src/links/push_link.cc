@@ -241,6 +241,15 @@ void PushLink::OnClosed(SessionId session) {
 // --- What the API asks --------------------------------------------------------------------------
 
 void PushLink::Register(Worker row, Done<void> done) {
+    Worker asked = row;
+    CheckId(std::move(asked),
+            [this, row = std::move(row), done = std::move(done)](Result<void> free) mutable {
+                if (!free) return done(std::move(free));
+                RegisterNow(std::move(row), std::move(done));
+            });
+}
+
+void PushLink::CheckId(Worker row, Done<void> done) {
     context_->node->Look([this, row = std::move(row), done = std::move(done),
                           stay = home_.stay()](const Engine* engine) mutable {
         if (!stay.holds() || !engine || !ready_) return done(NotLeading());
@@ -251,19 +260,19 @@ void PushLink::Register(Worker row, Done<void> done) {
                              "a worker that is connected has the id '" + row.id.text().str() + "'",
                              "instance_id"));
         }
-        RegisterUnlessElsewhere(std::move(row), std::move(done));
+        CheckElsewhere(std::move(row), std::move(done));
     });
 }
 
 // Two processes with one id would take it from each other for ever, and lose their work each time.
 // So the one that has it keeps it while it lives.
-void PushLink::RegisterUnlessElsewhere(Worker row, Done<void> done) {
+void PushLink::CheckElsewhere(Worker row, Done<void> done) {
     const auto known = FindInstance(row.id);
-    if (!known || !known->IsElsewhere(row)) return RegisterNow(std::move(row), std::move(done));
+    if (!known || !known->IsElsewhere(row)) return done({});
     known->AskWhetherAlive([this, known, row = std::move(row), done = std::move(done),
                             stay = home_.stay()](bool alive) mutable {
         if (!stay.holds() || !ready_) return done(NotLeading());
-        if (!alive || !known->IsElsewhere(row)) return RegisterNow(std::move(row), std::move(done));
+        if (!alive || !known->IsElsewhere(row)) return done({});
         const std::string other = known->row().address.str();
         Log(LogLevel::kWarning, "executors", "refused a registration: its id has another process",
             {{"executor", row.id}, {"address", row.address.view()}, {"other", other}});

@@ -79,6 +79,8 @@ class PushLink final : public Sink {
     // if a stream worker has the id, or another process elsewhere that lives; kExhausted if there are
     // too many workers.
     void Register(Worker row, Done<void> done);
+    // Whether somebody else has its id, as Register would say: kConflict. Changes nothing.
+    void CheckId(Worker row, Done<void> done);
     // kNotFound if there is no such executor; also below.
     void Beat(WorkerId id, WorkerLoad load, Done<void> done);
     // kOnline, kMaintenance or kOffline.
@@ -135,7 +137,8 @@ class PushLink final : public Sink {
     Flow<> PassOn(AttemptRef attempt, ServiceReport report);
     void TickLater();
     void OnClosed(SessionId session);
-    void RegisterUnlessElsewhere(Worker row, Done<void> done);
+    // `done` comes on the node's thread, while this node leads or with an error.
+    void CheckElsewhere(Worker row, Done<void> done);
     void RegisterNow(Worker row, Done<void> done);
     void SetStatusNow(PushInstance& instance, SetWorkerStatus set, Done<void> done);
     void TakeCallback(const Engine* engine, CallbackReport report, CallbackDone done);

@@ -53,6 +53,71 @@ class ExecutorTest(TaktTest):
         until(lambda: self.takt_json("get", task)["status"] == "failed", "the task has stopped")
         self.assertIn("its lock was taken away", self.takt_json("get", task)["error"]["message"])
 
+    # An executor goes by the id and the address of another service's, by mistake or not: what is that one's would
+    # be its own from then on.
+    def test_a_token_of_another_service_takes_no_executor_from_it(self):
+        self.serve()
+
+        def ask(token, path, body=None):
+            """The status and the field at fault."""
+            request = urllib.request.Request(f"{self.url}/api/v1/{path}", json.dumps(body or {}).encode(),
+                                             {"Content-Type": "application/json", "Authorization": f"Bearer {token}"})
+            try:
+                with urllib.request.urlopen(request, timeout=10) as answer:
+                    return answer.status, json.loads(answer.read())
+            except urllib.error.HTTPError as refused:
+                return refused.code, json.loads(refused.read()).get("field")
+
+        def token_for(service):
+            made = ask(admin, "tokens", {"name": service, "role": "executor", "services": [service]})
+            return made[1]["token"]
+
+        def enter(service, token):
+            return ask(token, "executors/register", {"name": service, "instance_id": "r-1",
+                                                     "base_url": "http://127.0.0.1:9"})
+
+        admin = self.post("tokens", {"name": "mine", "role": "admin"})["token"]
+        reports, bills = token_for("reports"), token_for("bills")
+        self.assertEqual(enter("reports", reports)[0], 200)
+        self.assertEqual(enter("bills", bills), (403, "instance_id"))
+        self.assertEqual(ask(bills, "executors/r-1/heartbeat")[0], 403)
+        self.assertEqual(enter("reports", reports)[1]["name"], "reports")
+        # One that was forgotten registers again, if it hears that.
+        self.assertEqual(ask(bills, "executors/b-1/heartbeat")[0], 404)
+
+    # Somebody starts a copy of a service with its configuration, elsewhere. It is refused, and what the service does
+    # at night it goes on doing at night.
+    def test_a_registration_that_is_refused_changes_no_task(self):
+        self.serve()
+
+        class Healthy(http.server.BaseHTTPRequestHandler):
+            def do_GET(self):
+                self.send_response(200)
+                self.send_header("Content-Length", "0")
+                self.end_headers()
+
+            def log_message(self, *_arguments):
+                pass
+
+        def service():
+            server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Healthy)
+            threading.Thread(target=server.serve_forever, daemon=True).start()
+            self.addCleanup(server.server_close)
+            self.addCleanup(server.shutdown)
+            return f"http://127.0.0.1:{server.server_port}"
+
+        def enter(url, cron):
+            return self.post("executors/register", {"name": "reports", "instance_id": "r-1", "base_url": url,
+                                                    "health_check_url": url + "/health",
+                                                    "tasks": [{"task_name": "nightly", "cron": cron}]})
+
+        enter(service(), "0 2 * * *")
+        with self.assertRaises(urllib.error.HTTPError) as refused:
+            enter(service(), "* * * * *")
+        self.assertEqual(refused.exception.code, 409)
+        with urllib.request.urlopen(f"{self.url}/api/v1/tasks/reports.nightly", timeout=10) as answer:
+            self.assertEqual(json.loads(answer.read())["cron_expression"], "0 2 * * *")
+
     # Anybody who can reach the port may send a callback. The words of the store name its host.
     def test_a_callback_of_a_stranger_is_not_told_where_the_store_is(self):
         self.use_redis()
