@@ -93,6 +93,7 @@ Result<std::shared_ptr<RemoteLock>> RemoteLock::Acquire(LockWay way, LockDemand 
         }
     }
     lock->released_ = false;
+    lock->watcher_ = std::thread([own = lock.get()] { own->WatchLease(); });
     lock->renewer_ = std::thread([own = lock.get()] { own->KeepRenewing(); });
     return lock;
 }
@@ -128,29 +129,45 @@ RemoteLock::Renewed RemoteLock::Renew() {
     if (!renewed) {
         return renewed.error().code == ErrorCode::kConflict ? Renewed::kLost : Renewed::kUnknown;
     }
+    const std::scoped_lock lock(mutex_);
+    // Its holder was told so already.
+    if (lost_) return Renewed::kLost;
     valid_until_ = sent + demand_.ttl;
     return Renewed::kYes;
 }
 
 // Renews after each third of the lease, so that two may fail; until it is let go or lost.
 void RemoteLock::KeepRenewing() {
-    auto next = valid_until_ - demand_.ttl + demand_.ttl / 3;
     std::unique_lock lock(mutex_);
-    while (!released_) {
-        if (changed_.wait_until(lock, std::min(next, valid_until_), [this] { return released_; })) {
-            return;
-        }
-        if (Clock::now() >= valid_until_) break;
+    auto next = valid_until_ - demand_.ttl + demand_.ttl / 3;
+    while (!changed_.wait_until(lock, next, [this] { return released_ || lost_; })) {
         lock.unlock();
         const Renewed renewed = Renew();
         lock.lock();
-        if (renewed == Renewed::kLost) break;
+        if (renewed == Renewed::kLost) lost_ = true;
         next = renewed == Renewed::kYes
                    ? valid_until_ - demand_.ttl + demand_.ttl / 3
                    : Clock::now() + std::min<Duration>(kRetryPause, demand_.ttl / 10);
     }
     lock.unlock();
-    over_.request_stop();
+    changed_.notify_all();
+}
+
+// Beside it: a renewal may be waited for longer than the lease lasts.
+void RemoteLock::WatchLease() {
+    std::unique_lock lock(mutex_);
+    while (!released_ && !lost_) {
+        if (Clock::now() >= valid_until_) {
+            lost_ = true;
+        } else {
+            changed_.wait_until(lock, valid_until_);
+        }
+    }
+    if (!lost_) return;
+    std::stop_source over = over_;  // A holder that hears of it may let go of this object.
+    lock.unlock();
+    changed_.notify_all();
+    over.request_stop();
 }
 
 Result<void> RemoteLock::Release() {
@@ -159,7 +176,13 @@ Result<void> RemoteLock::Release() {
         if (std::exchange(released_, true)) return {};
     }
     changed_.notify_all();
-    if (renewer_.joinable()) renewer_.join();
+    for (std::thread* thread : {&renewer_, &watcher_}) {
+        if (thread->get_id() == std::this_thread::get_id()) {
+            thread->detach();  // It tells of the loss, and has nothing else to do here.
+        } else if (thread->joinable()) {
+            thread->join();
+        }
+    }
     over_.request_stop();
     const auto gone = way_.post(Path("release"), IdBody());
     if (gone || gone.error().code == ErrorCode::kConflict) return {};

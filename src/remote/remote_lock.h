@@ -66,6 +66,7 @@ class RemoteLock {
     Result<bool> AcquireOnce(Clock::time_point end, const std::string& request_id);
     Renewed Renew();
     void KeepRenewing();
+    void WatchLease();
     std::string Path(std::string_view action) const;
     std::string IdBody() const;
     void NoteToken(std::uint64_t token);
@@ -74,13 +75,15 @@ class RemoteLock {
     const LockDemand demand_;
     std::string lock_id_;
     std::uint64_t token_ = 0;
-    Clock::time_point valid_until_;  // By our clock, never after the scheduler's. The renewer's.
 
-    std::mutex mutex_;  // Of `released_`.
     std::condition_variable changed_;
+    std::mutex mutex_;               // Of the next three.
+    Clock::time_point valid_until_;  // By our clock, never after the scheduler's.
     bool released_ = false;
+    bool lost_ = false;
     std::stop_source over_;
     std::thread renewer_;
+    std::thread watcher_;
 };
 
 }  // namespace takt::internal
