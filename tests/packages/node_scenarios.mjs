@@ -1,6 +1,7 @@
 // What tests/packages/node_test.py runs in Node: node node_scenarios.mjs SCENARIO FOLDER URL…
 import assert from "node:assert/strict";
 import fs, { appendFileSync, existsSync } from "node:fs";
+import http from "node:http";
 import { syncBuiltinESMExports } from "node:module";
 import os from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -23,6 +24,24 @@ const rejects = async (promise, kind, check = () => {}) => {
 };
 
 const scenarios = {
+  // Behind a network that swallows packets each of several servers is waited for. Others have the lock by then.
+  async silent() {
+    const servers = await Promise.all(Array.from({ length: 5 }, async () => {
+      const server = http.createServer(({ url }, answer) => {
+        if (url.endsWith("/acquire")) answer.end(JSON.stringify({ lock_id: "l1", token: 7 }));
+      });
+      await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
+      return server;
+    }));
+    const all = new takt.Client(servers.map((one) => `http://127.0.0.1:${one.address().port}`));
+    const lock = await all.lock("far", { ttl: 2 });
+    const asked = performance.now();
+    await until(() => lock.signal.aborted, "the loss is told");
+    assert.ok(performance.now() - asked < 2300, `told after ${performance.now() - asked} ms`);
+    all.close();
+    for (const one of servers) one.closeAllConnections(), one.close();
+  },
+
   // The scheduler is played here: it gives everything out again that a Hello does not name.
   async late() {
     const { WebSocketServer } = await import(`${process.env.TAKT_NODE_PACKAGE}/node_modules/ws/wrapper.mjs`);

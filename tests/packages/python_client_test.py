@@ -5,6 +5,7 @@ import datetime
 import os
 import re
 import resource
+import signal
 import socket
 import threading
 import time
@@ -203,6 +204,22 @@ class PythonClientTest(ClusterTest):
                                      lambda clock: asked(clock) + (31 if clock == time.CLOCK_BOOTTIME else 0)):
                 self.assertRaises(takt.LockLost, lock.check)
             lock.check()
+
+    # Behind a network that swallows packets each of several servers is waited for. Others have the lock by then.
+    def test_a_lock_is_lost_with_its_lease_however_many_servers_are_silent(self):
+        silent = [socket.create_server(("127.0.0.1", 0)) for _ in range(4)]
+        urls = [f"http://127.0.0.1:{one.getsockname()[1]}" for one in silent]
+        for one in silent:
+            self.addCleanup(one.close)
+        with takt.Client([self.url, *urls]) as client:
+            lock = client.lock("far", ttl=2).acquire()
+            until_then = time.monotonic() + 2.3
+            self.processes[-1].signal(signal.SIGSTOP)
+            try:
+                self.assertTrue(lock.lost.wait(20))
+                self.assertLess(time.monotonic(), until_then)
+            finally:
+                self.processes[-1].signal(signal.SIGCONT)
 
     # A fault of this package, or no memory: whatever it is, nobody may believe to have the lock for ever.
     def test_a_lock_that_cannot_be_renewed_for_any_reason_is_lost(self):

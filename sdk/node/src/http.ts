@@ -77,6 +77,11 @@ export class Transport {
     this.#agents.https.destroy();
   }
 
+  /** How many there are. */
+  get servers(): number {
+    return this.#servers.length;
+  }
+
   checkOpen(): void {
     if (this.#closed.signal.aborted) throw new Stopped("the client was closed", { code: "stopped" });
   }

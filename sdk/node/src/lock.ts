@@ -106,8 +106,10 @@ export class Lock {
       }
       if (now() >= this.#validUntil) break;
       const sentAt = now();
+      // Servers are asked in turn: all of them within what is left of the lease.
+      const each = (this.#validUntil - sentAt) / 1000 / this.transport.servers;
       try {
-        await this.#post("renew", third);
+        await this.#post("renew", Math.min(third, each));
         this.#validUntil = sentAt + this.ttl * 1000;
         pause = third;
       } catch (error) {

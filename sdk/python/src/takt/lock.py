@@ -120,8 +120,10 @@ class Lock:
         pause = 0.0 if _clock.now() > self._valid_until - 2 * third else third
         while not self._released.wait(pause):
             sent_at = _clock.now()
+            # Servers are asked in turn: all of them within what is left of the lease.
+            each = max(0.01, (self._valid_until - sent_at) / len(self._transport.servers))
             try:
-                self._post("renew", {"lock_id": self.lock_id}, third)
+                self._post("renew", {"lock_id": self.lock_id}, min(third, each))
                 self._valid_until, pause = sent_at + self._demand.ttl, third
             except Conflict:
                 break
