@@ -10,8 +10,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// The network swallows what is sent: a renewal is waited for as long as a call may take, which is longer
-// than the lease. Somebody else has the lock by then.
+// The network swallows what is sent: a renewal is waited for as long as a call may take, which is
+// longer than the lease. Somebody else has the lock by then.
 TEST(RemoteLockTest, ALockIsLostWithItsLeaseWhileARenewalIsNotAnswered) {
     std::promise<void> answer;
     const std::shared_future<void> answered = answer.get_future().share();
