@@ -46,8 +46,10 @@ void HandlerChecker::FollowWorkers(const Batch& batch, Steady sent, const Engine
             OnDeath(gone->id.text().str());
             maintained_.erase(gone->id.text().str());
         } else if (const auto* event = std::get_if<EventAppend>(&change)) {
-            // One in maintenance stays so in its row.
-            if (event->row.type == EventType::kWorkerOffline)
+            // The row of one in maintenance stays as it is, and that of one that leaves goes with the
+            // last of what it had in hand, by a later step perhaps.
+            const EventType type = event->row.type;
+            if (type == EventType::kWorkerOffline || type == EventType::kWorkerLeft)
                 OnDeath(event->row.worker.text().str());
         }
     }
