@@ -1,7 +1,7 @@
 #include "engine/trials.h"
 
 #include <algorithm>
-#include <utility>
+#include <tuple>
 #include <vector>
 
 namespace takt::internal {
@@ -20,9 +20,12 @@ Duration RunTime(Time began, Time ended) {
     return began == Time{} ? Duration(0) : std::max(ended - began, Duration(0));
 }
 
-// By how much this time differs from those of its earlier losses, in the middle: one of them may have
-// been the doing of somebody else.
-std::chrono::seconds Difference(const Execution& row, Time now) {
+// By how much the time of an attempt differs from those of its earlier losses.
+struct Difference {
+    std::chrono::seconds middle{};  // One of them may have been the doing of somebody else.
+    std::ptrdiff_t others = 0;      // So many of them were of another length.
+};
+Difference DifferenceOf(const Execution& row, Time now) {
     if (!row.outcome) return {};
     const Duration ran = RunTime(row.started_at, now);
     std::vector<Duration> differences;
@@ -34,13 +37,15 @@ std::chrono::seconds Difference(const Execution& row, Time now) {
     const auto middle = differences.begin() + (std::ssize(differences) - 1) / 2;
     std::ranges::nth_element(differences, middle);
     // That a worker died is noticed at once or a little later.
-    return std::chrono::floor<std::chrono::seconds>(*middle);
+    return {std::chrono::floor<std::chrono::seconds>(*middle),
+            std::ranges::count_if(differences, [](Duration d) { return d > kAsLong; })};
 }
 
 // The smaller, the more it looks guilty.
 auto Innocence(const Execution& row, Time now) {
     const Time began = row.started_at == Time{} ? Time::max() : row.started_at;
-    return std::pair(Difference(row, now), Time::max() - began);
+    const Difference difference = DifferenceOf(row, now);
+    return std::tuple(difference.middle, difference.others, Time::max() - began);
 }
 
 // How often it lost a worker and was spared, as far as that is remembered.
@@ -53,8 +58,8 @@ std::ptrdiff_t SparedBefore(const Execution& row) {
 
 // Whether it may as well have been this one, which is not on trial, as the guiltiest suspect.
 bool MayBeGuilty(const Execution& row, const Execution& suspect, Time now) {
-    const std::chrono::seconds difference = Difference(suspect, now);
-    if (row.losses > 0) return Difference(row, now) <= difference;
+    const std::chrono::seconds difference = DifferenceOf(suspect, now).middle;
+    if (row.losses > 0) return DifferenceOf(row, now).middle <= difference;
     // It has no record.
     const Duration apart = RunTime(row.started_at, now) - RunTime(suspect.started_at, now);
     return difference > kAsLong || std::chrono::abs(apart) < kSameMoment;

@@ -5,7 +5,8 @@
 // apart, and when a worker dies that had some, only one of them is blamed. A payload that kills does so
 // after about as long each time, be it at once or in half a minute; what is beside it began apart from
 // it, and so dies after another time than before. The one that ran as long as before its earlier losses
-// is blamed; of several of which that is true, the one that began last.
+// is blamed; of several of which that is true, the one of which it is true of the most losses, and of
+// those the one that began last.
 //
 // There may be several that kill, and what is on trial is beside some that are not yet. What may as
 // well have been it takes the loss in the suspect's place, and so becomes a suspect itself: what ran

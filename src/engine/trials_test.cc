@@ -200,7 +200,10 @@ class SeveralKillersTest : public TrialsTest {
         std::string id;
         Duration after;  // It kills its worker so long after it began.
     };
-    static constexpr Duration kTakes{20'000};  // What is innocent.
+    struct Later {
+        Duration at;
+        std::string id;
+    };
     static constexpr Duration kLook{500};
 
     void SetUp() override {
@@ -216,12 +219,17 @@ class SeveralKillersTest : public TrialsTest {
         std::map<AttemptRef, Duration, Less> began;
         for (const std::string& worker : workers) Join1(now, worker);
         for (; now < until; now += kLook) {
+            for (; !later.empty() && later.front().at <= now; later.erase(later.begin())) {
+                At(now, Once({.id = later.front().id}));
+            }
             for (const std::string& worker : workers) Look(killers, worker, began);
         }
     }
 
     std::uint32_t capacity = 8;
     Duration now{0};
+    Duration takes{20'000};    // What is innocent.
+    std::vector<Later> later;  // What somebody submits meanwhile, the next first.
 
   private:
     struct Less {
@@ -247,7 +255,7 @@ class SeveralKillersTest : public TrialsTest {
                 std::ranges::find(killers, attempt.execution.text().str(), &Killer::id);
             const Duration ran = now - began.at(attempt);
             if (killer == killers.end()) {
-                if (ran >= kTakes) At(now, ReportOf(attempt, worker, true));
+                if (ran >= takes) At(now, ReportOf(attempt, worker, true));
             } else if (ran >= killer->after) {
                 return Join1(now, worker);
             }
@@ -281,6 +289,36 @@ TEST_F(SeveralKillersTest, WhatIsInnocentSucceedsHoweverManyKillBesideIt) {
                 }
                 for (const Killer& killer : killers) {
                     EXPECT_EQ(StatusOf(killer.id), Status::kFailed) << killer.id;
+                }
+            }
+        }
+    }
+}
+
+// What is submitted some time after a killer is as old at each death as it will be in its trial, if
+// that time is what suspects are apart.
+TEST_F(SeveralKillersTest, OneKillerTakesNothingWithItThatIsSubmittedAWhileAfterIt) {
+    takes = 60s;
+    for (const std::uint32_t losses_max : {3u, 4u, 5u}) {
+        for (const std::vector<std::string>& workers :
+             {std::vector<std::string>{"a"}, std::vector<std::string>{"a", "b"}}) {
+            for (const Duration after : {12s, 20s, 30s}) {
+                for (const Duration apart : {3s, 5s, 9s, 10s, 11s}) {
+                    config.losses_max = losses_max;
+                    Restart(now += 1s);
+                    const std::string round =
+                        std::to_string(losses_max) + "-" + std::to_string(workers.size()) + "-" +
+                        std::to_string(after.count()) + "-" + std::to_string(apart.count()) + "-";
+                    At(now, Once({.id = round + "killer"}));
+                    for (int i = 1; i <= 4; ++i) {
+                        later.push_back({now + apart * i, round + "pay" + std::to_string(i)});
+                    }
+                    Play({{round + "killer", after}}, workers, now + 10min);
+                    EXPECT_EQ(StatusOf(round + "killer"), Status::kFailed) << round;
+                    for (int i = 1; i <= 4; ++i) {
+                        EXPECT_EQ(StatusOf(round + "pay" + std::to_string(i)), Status::kSuccess)
+                            << round << i;
+                    }
                 }
             }
         }
