@@ -205,6 +205,16 @@ TEST_F(ConfigTest, AKeyThatStandsTwiceIsRefusedWithBothLines) {
     EXPECT_FALSE(Load("alerts:\n  rules: [{name: a, name: b}]\n"));
 }
 
+// Two files put together, or a separator that was pasted along.
+TEST_F(ConfigTest, ASecondDocumentIsRefusedWithItsLine) {
+    const auto loaded = Load("scheduler: {max_retry: 3}\n---\nscheduler: {bogus: 1}\n");
+    ASSERT_FALSE(loaded);
+    EXPECT_THAT(loaded.error().detail, HasSubstr(path + ":3: a second document"));
+    EXPECT_FALSE(Load("---\n---\nlog: {level: debug}\n"));
+    EXPECT_TRUE(Load("# a comment\n---\nscheduler: {max_retry: 4}\n...\n"));
+    EXPECT_EQ(config.engine.retry.retries_max, 4u);
+}
+
 TEST_F(ConfigTest, ASectionIsNoKey) {
     const auto loaded = Load("scheduler: 5\n");
     ASSERT_FALSE(loaded);

@@ -9,6 +9,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/broken_utf8.h"
 #include "base/mistakes.h"
@@ -135,6 +136,13 @@ class FileReader {
     Mistakes mistakes_;
 };
 
+// Nothing of it would count, mistakes and all.
+Result<void> SecondDocument(const std::string& path, const YAML::Node& second) {
+    return Fail(ErrorCode::kInvalid, At(path, second.Mark()) +
+                                         ": a second document begins here ('---' before it): a "
+                                         "configuration is one document");
+}
+
 }  // namespace
 
 Result<void> LoadConfigFile(Config& config, const std::string& path) {
@@ -151,8 +159,10 @@ Result<void> LoadConfigFile(Config& config, const std::string& path) {
     }
     // yaml-cpp reports by exceptions; they end here.
     try {
-        const YAML::Node root = YAML::Load(text);
-        if (root.IsNull()) return {};
+        const std::vector<YAML::Node> documents = YAML::LoadAll(text);
+        if (documents.size() > 1) return SecondDocument(path, documents[1]);
+        if (documents.empty() || documents[0].IsNull()) return {};
+        const YAML::Node& root = documents[0];
         if (!root.IsMap()) return Fail(ErrorCode::kInvalid, path + ": must be a map of sections");
         FileReader reader(config, path);
         reader.ReadSection(root, "");
