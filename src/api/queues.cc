@@ -132,7 +132,8 @@ const ResourceTable<QueueDraft, QueueAnswer>& QueueTable() {
          TakenConcurrency(),
          {schema::OrNull(schema::Integer(1)), WriteQueueConcurrency}},
         {"rate_limit",
-         "At most `count` starts in `per`; null: no limit.",
+         "Starts: up to `count` at once, then evenly `count` in each `per`; so in any `per` at "
+         "most twice `count`; null: no limit.",
          TakenRate(),
          {schema::OrNull(RateSchema()), WriteQueueRate}},
     });

@@ -158,10 +158,11 @@ TaskField StrategyField() {
 }
 
 TaskField RateField() {
-    TaskField field =
-        FieldOf({"rate_limit",
-                 "At most `count` starts in `per`. In a PATCH, what is left out of it stays."},
-                RateRequestSchema(), RateSchema(), "`100/1s`, or `count` and `per`");
+    TaskField field = FieldOf(
+        {"rate_limit",
+         "Starts: up to `count` at once, then evenly `count` in each `per`; so in any `per` "
+         "at most twice `count`. In a PATCH, what is left out of it stays."},
+        RateRequestSchema(), RateSchema(), "`100/1s`, or `count` and `per`");
     field.input = Input::kJson;
     field.read = ReadTaskRate;
     field.clear = Reset(&TaskOptions::rate);

@@ -1,5 +1,5 @@
-// Pace: how many starts in a time. A token bucket: `count` in any `per`, evenly refilled, with
-// bursts up to `count`.
+// Pace: how many starts in a time. A token bucket of `count`, evenly refilled with `count` in each
+// `per`: at most twice `count` in any `per`, for a full one is refilled while it is emptied.
 //
 // Its level is stored with each start, as a setting, so that a quota of ten a day is one quota
 // however often the leader changes.
