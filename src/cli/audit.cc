@@ -9,6 +9,7 @@
 #include "base/json.h"
 #include "base/time.h"
 #include "cli/client.h"
+#include "cli/filter_flag.h"
 #include "cli/formats.h"
 #include "cli/moment_flag.h"
 #include "cli/output.h"
@@ -296,10 +297,10 @@ void AddAudit(CLI::App& app, Context& context) {
     CLI::Option* id =
         audit->add_option("id", options->id, "One entry, as listed; with --diff what it changed");
     options->at.Add(*audit, "Done");
-    audit->add_option("--who", options->who, "Name or id of a token; open: where there was none");
-    audit->add_option("--action", options->action, "Part of an action: pause, tasks");
-    audit->add_option("--target", options->target, "An id, or kind/id: nightly, task/nightly");
-    audit->add_option("--outcome", options->outcome, "done or refused [both]");
+    AddFilter(*audit, "--who", options->who, "Name or id of a token; open: where there was none");
+    AddFilter(*audit, "--action", options->action, "Part of an action: pause, tasks");
+    AddFilter(*audit, "--target", options->target, "An id, or kind/id: nightly, task/nightly");
+    AddFilter(*audit, "--outcome", options->outcome, "done or refused [both]");
     audit
         ->add_option("-o,--output", options->output,
                      "table, wide, json, yaml or jsonl, an entry a line")

@@ -4,6 +4,7 @@
 
 #include "base/json.h"
 #include "cli/context.h"
+#include "cli/filter_flag.h"
 #include "cli/formats.h"
 #include "takt/version.h"
 
@@ -19,6 +20,7 @@ void ClientOptions::Add(CLI::App& command) {
     command
         .add_option("--namespace", space, "Namespace that it is about [the token's, else default]")
         ->envname("TAKT_NAMESPACE")
+        ->check(CLI::Validator(RefuseEmpty, ""))
         ->group("Connection");
     command.add_option("--token", token, "Access token")
         ->envname("TAKT_TOKEN")

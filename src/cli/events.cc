@@ -9,6 +9,7 @@
 
 #include "base/json.h"
 #include "cli/event_reader.h"
+#include "cli/filter_flag.h"
 #include "cli/moment_flag.h"
 #include "cli/output.h"
 
@@ -146,14 +147,14 @@ void AddEvents(CLI::App& app, Context& context) {
     auto options = std::make_shared<EventsOptions>();
     CLI::App* events = app.add_subcommand("events", "Prints what happens, as it happens");
     options->client.Add(*events);
-    events->add_option("--type", options->type,
-                       "Only these, names or groups parted by commas: task.failed,worker");
-    events->add_option("--task", options->task, "Only of this task");
-    events->add_option("--execution", options->execution, "Only of this execution");
-    events->add_option("--worker", options->worker, "Only of this worker");
+    AddFilter(*events, "--type", options->type,
+              "Only these, names or groups parted by commas: task.failed,worker");
+    AddFilter(*events, "--task", options->task, "Only of this task");
+    AddFilter(*events, "--execution", options->execution, "Only of this execution");
+    AddFilter(*events, "--worker", options->worker, "Only of this worker");
     events->add_flag("--past", options->past, "First those that the leader remembers");
-    AddBound(*events, "--since", options->since,
-             "First those that the leader remembers from then on: 10m, or a time");
+    AddMoment(*events, "--since", options->since,
+              "First those that the leader remembers from then on: 10m, or a time");
     events->add_flag("!--no-follow", options->follow, "Those alone, and end");
     events->add_option("-c,--count", options->count, "End after so many");
     events->footer(

@@ -6,6 +6,7 @@
 #include "base/json.h"
 #include "cli/client.h"
 #include "cli/execution_view.h"
+#include "cli/filter_flag.h"
 #include "cli/moment_flag.h"
 
 namespace takt::internal::cli {
@@ -128,11 +129,11 @@ CLI::App* AddAction(CLI::App& app, Context& context,
     CLI::App* command = app.add_subcommand(options->action, help);
     options->client.Add(*command);
     command->add_option("id", options->ids, "Executions");
-    command->add_option("--task", options->task, "All of this task");
-    command->add_option("--status", options->status, "All in these states");
-    command->add_option("--worker", options->worker, "All on this worker");
-    command->add_option("--type", options->type, "All of this type");
-    command->add_option("--queue", options->queue, "All of this queue");
+    AddFilter(*command, "--task", options->task, "All of this task");
+    AddFilter(*command, "--status", options->status, "All in these states");
+    AddFilter(*command, "--worker", options->worker, "All on this worker");
+    AddFilter(*command, "--type", options->type, "All of this type");
+    AddFilter(*command, "--queue", options->queue, "All of this queue");
     options->created.Add(*command, "All created");
     command->add_option("-n,--limit", options->limit, "At most so many of them")
         ->capture_default_str()

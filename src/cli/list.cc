@@ -5,6 +5,7 @@
 #include "base/json.h"
 #include "cli/client.h"
 #include "cli/execution_view.h"
+#include "cli/filter_flag.h"
 #include "cli/moment_flag.h"
 
 namespace takt::internal::cli {
@@ -123,23 +124,23 @@ void AddList(CLI::App& app, Context& context) {
     CLI::App* list = app.add_subcommand("list", "Lists executions, newest first");
     options->client.Add(*list);
     options->client.AddWatch(*list);
-    list->add_option("--task", options->task, "Only of this task");
-    list->add_option("--status", options->status,
-                     "Only these states, parted by commas: pending, scheduled, running, retrying, "
-                     "success, failed, cancelled, skipped");
-    list->add_option("--worker", options->worker, "Only on this worker");
-    list->add_option("--type", options->type, "Only of this type");
-    list->add_option("--queue", options->queue, "Only of this queue");
+    AddFilter(*list, "--task", options->task, "Only of this task");
+    AddFilter(*list, "--status", options->status,
+              "Only these states, parted by commas: pending, scheduled, running, retrying, "
+              "success, failed, cancelled, skipped");
+    AddFilter(*list, "--worker", options->worker, "Only on this worker");
+    AddFilter(*list, "--type", options->type, "Only of this type");
+    AddFilter(*list, "--queue", options->queue, "Only of this queue");
     list->add_flag("--children", options->children,
                    "Also the parts of runs: steps, shards, what a backfill made up for");
-    list->add_option("--parent", options->parent, "Only the parts of this run");
-    list->add_option(
-        "--search", options->search,
+    AddFilter(*list, "--parent", options->parent, "Only the parts of this run");
+    AddFilter(
+        *list, "--search", options->search,
         "Only with this text in name, id, type, queue, worker, step, metadata, error or a value of "
         "the parameters");
-    list->add_option("--metadata", options->metadata, "Only with this metadata, NAME=VALUE");
-    list->add_option("--parameters", options->parameters,
-                     "Only with this value in the parameters, PATH=VALUE: order.id=4711");
+    AddFilter(*list, "--metadata", options->metadata, "Only with this metadata, NAME=VALUE");
+    AddFilter(*list, "--parameters", options->parameters,
+              "Only with this value in the parameters, PATH=VALUE: order.id=4711");
     options->created.Add(*list, "Created");
     list->add_option("-n,--limit", options->limit, "How many")
         ->capture_default_str()

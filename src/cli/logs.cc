@@ -160,8 +160,8 @@ void AddLogs(CLI::App& app, Context& context) {
     logs->add_flag("-f,--follow", options->follow, "Go on until it is finished");
     logs->add_option("--tail", options->tail, "Only the last so many lines of what there is")
         ->check(CLI::Range(0, 1'000'000));
-    AddBound(*logs, "--since", options->since,
-             "Only what came at this time or later: 10m, or a time");
+    AddMoment(*logs, "--since", options->since,
+              "Only what came at this time or later: 10m, or a time");
     logs->footer(
         "examples:\n"
         "  takt logs remind-7\n"

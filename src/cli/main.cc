@@ -5,6 +5,7 @@
 
 #include "base/failpoint.h"
 #include "cli/cli.h"
+#include "cli/filter_flag.h"
 #include "cli/formats.h"
 #include "takt/version.h"
 
@@ -24,6 +25,7 @@ int main(int argc, char** argv) {
     app.add_option_function<std::string>(
            "-n", [](const std::string& space) { setenv("TAKT_NAMESPACE", space.c_str(), 1); },
            "Namespace that the command is about, as --namespace and TAKT_NAMESPACE")
+        ->check(CLI::Validator(cli::RefuseEmpty, ""))
         ->trigger_on_parse();
     cli::Context context;
     for (const auto add :

@@ -7,12 +7,9 @@
 namespace takt::internal::cli {
 
 // "--since,--from": `value` becomes the time as the API spells it, "2026-11-15T02:00:00.000Z"; it stays
-// empty if the flag is not given. "1h" is an hour before the command began.
+// empty if the flag is not given, and only then. "1h" is an hour before the command began.
 CLI::Option* AddMoment(CLI::App& command, const std::string& flags, std::string& value,
                        const std::string& help);
-// The same of a bound that may be left open: an empty text is none.
-CLI::Option* AddBound(CLI::App& command, const std::string& flags, std::string& value,
-                      const std::string& help);
 
 // --since, or --from, and --until, or --to. `what` is what happened then: "Created".
 struct TimeWindow {

@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "cli/client.h"
+#include "cli/filter_flag.h"
 #include "cli/moment_flag.h"
 #include "cli/output.h"
 
@@ -72,8 +73,8 @@ void AddStats(CLI::App& app, Context& context) {
     options->client.Add(*stats);
     stats->add_option("--by", options->by, "day, hour, task, type or worker [day]");
     options->ended.Add(*stats, "Ended");
-    stats->add_option("--task", options->task, "Of this task only, with --by day");
-    stats->add_option("--type", options->type, "Of this type only, with --by day or task");
+    AddFilter(*stats, "--task", options->task, "Of this task only, with --by day");
+    AddFilter(*stats, "--type", options->type, "Of this type only, with --by day or task");
     stats->add_flag("--csv", options->csv, "For a spreadsheet");
     stats->footer(
         "Of the last week, by hour of the last day, unless --since says otherwise.\n"

@@ -5,6 +5,7 @@
 
 #include "base/json.h"
 #include "cli/execution_view.h"
+#include "cli/filter_flag.h"
 #include "cli/flows.h"
 #include "cli/output.h"
 #include "cli/parts.h"
@@ -214,7 +215,7 @@ Result<int> SetFires(Client& client, const TasksOptions& options, const char* ac
 }
 
 void AddFilters(CLI::App& command, TasksOptions& options) {
-    command.add_option("--name", options.name, "Only tasks whose name contains this");
+    AddFilter(command, "--name", options.name, "Only tasks whose name contains this");
     command.add_option("-n,--limit", options.limit, "How many")
         ->capture_default_str()
         ->check(CLI::Range(1, 1000));
