@@ -18,6 +18,13 @@ Error LedBy(Store& store, Partition partition, Error error) {
         AskStore<std::vector<LeaderRow>>([&](auto done) { store.Leaders(std::move(done)); });
     const auto leader = rows ? LeaderOf(*rows, partition) : std::nullopt;
     if (!leader) return error;
+    if (leader->node.view().starts_with(kFillingNode)) {
+        // Whether it lives cannot be seen; its announcement ends by itself, in some stores late.
+        error.detail = "an earlier 'takt store restore' or 'takt store copy' holds " +
+                       store.Describe() +
+                       ": if it was cut off its lease ends within 20 s; wait and try again";
+        return error;
+    }
     error.detail = "scheduler " + std::string(leader->node.view()) + " at " +
                    leader->address.str() + " leads " + store.Describe() +
                    ": stop all schedulers that use this store first";
