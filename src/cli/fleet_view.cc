@@ -125,7 +125,9 @@ Result<int> ShowChange(const ClientOptions& options, const std::string& id,
 
 std::string StatusText(const boost::json::value& status) {
     const std::string role = Member(status, "role");
-    std::string leader = "none; an election is under way, or the store is in trouble";
+    std::string leader =
+        "none; an election is under way, the store is in trouble, or none may "
+        "(scheduler.namespaces)";
     if (const auto* row = FindMember(status, "leader"); row && row->is_object()) {
         leader = Member(*row, "node_id") + " at " + Member(*row, "address") + ", epoch " +
                  Member(*row, "epoch");

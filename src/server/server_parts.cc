@@ -1,5 +1,6 @@
 #include "server/server_parts.h"
 
+#include <algorithm>
 #include <array>
 #include <boost/asio/post.hpp>
 #include <utility>
@@ -12,6 +13,7 @@
 #include "base/log.h"
 #include "base/random.h"
 #include "console/console.h"
+#include "model/namespace.h"
 #include "server/advertise.h"
 #include "server/descriptors.h"
 #include "server/sign_in.h"
@@ -159,6 +161,12 @@ Result<void> Server::Parts::Listen() {
     if (!told) return std::unexpected(told.error());
     address = std::move(*told);
     Log(LogLevel::kInfo, "server", "listening", {{"url", url}, {"advertised", address}});
+    const auto& spaces = config.scheduler.namespaces;
+    if (!spaces.empty() && std::ranges::find(spaces, kDefaultNamespace) == spaces.end()) {
+        Log(LogLevel::kWarning, "server",
+            "scheduler.namespaces leaves out 'default': unless another scheduler may lead it, "
+            "none does");
+    }
     return {};
 }
 

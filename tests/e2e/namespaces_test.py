@@ -212,5 +212,14 @@ class NamespacesTest(TaktTest):
         self.assertGreater(token(), before)
 
 
+class LeftOut(TaktTest):
+    def test_a_scheduler_alone_that_may_not_lead_default_says_why_nobody_does(self):
+        alone = self.start("serve", "serve", "--store", self.store_url, "--listen", "127.0.0.1:0",
+                           "--set", "scheduler.namespaces=billing")
+        self.url = self.address_of(alone)
+        until(lambda: "scheduler.namespaces leaves out 'default'" in alone.text(), "its log says it")
+        self.assertIn("none may (scheduler.namespaces)", self.run_takt("status").stdout)
+
+
 if __name__ == "__main__":
     unittest.main()
