@@ -24,7 +24,7 @@ struct LockWant {
     std::uint32_t permits = 1;
 };
 
-// At most `count` starts in `per`.
+// Up to `count` starts at once, then evenly `count` in each `per`; at most twice `count` in any.
 struct RateLimit {
     std::uint32_t count = 0;  // 0 is no limit.
     Duration per{1'000};

@@ -6,8 +6,8 @@
 
 namespace takt::internal::cli {
 
-// "--since,--from": `value` becomes the time as the API spells it, "2026-11-15T02:00:00.000Z"; it stays
-// empty if the flag is not given, and only then. "1h" is an hour before the command began.
+// "--since,--from": `value` becomes the time as the API spells it, "2026-11-15T02:00:00.000Z"; it
+// stays empty if the flag is not given, and only then. "1h" is an hour before the command began.
 CLI::Option* AddMoment(CLI::App& command, const std::string& flags, std::string& value,
                        const std::string& help);
 
