@@ -277,11 +277,10 @@ class PushStack {
         CallbackReport report{.execution = ExecutionId(Text(execution)),
                               .token = ParseToken(token).value_or(Token{}),
                               .report = ReadCallback(body)->report};
-        // A test may end as soon as it sees what the callback does, before this has its answer.
-        const auto said = said_;
-        CallbackAnswer answer = Await<CallbackAnswer>(
+        const auto said = said_;  // A test may end before this has its answer.
+        const auto answer = Await<CallbackAnswer>(
             [&](auto done) { link_.Callback(std::move(report), std::move(done)); });
-        *said = std::move(answer.detail);
+        *said = answer.detail;
         return answer.verdict;
     }
     // To the last callback.

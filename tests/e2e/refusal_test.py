@@ -26,6 +26,20 @@ class Refusal(TaktTest):
         self.assertIn(str(first.process.pid), text)
         self.assertTrue(self.is_ready())
 
+    def test_a_filter_whose_variable_is_empty_is_refused_and_nothing_is_changed(self):
+        # A script's TYPE="" was meant to narrow; left out it would be all that failed, or waits.
+        self.serve()
+        self.takt("submit", "noop", "--id", "remind", "--delay", "1h", "-q")
+        for action in ("cancel", "retry", "list"):
+            for flag in ("--task", "--status", "--worker", "--type", "--queue", "--since", "--until"):
+                told = self.refused(2, action, "--limit", "9", flag, "")
+                self.assertIn(f"{flag}: must not be empty", told)
+        for words in (("stats", "--type"), ("stats", "--since"), ("audit", "--who"), ("events", "--task"),
+                      ("tasks", "--name"), ("cancel", "remind", "--namespace")):
+            self.assertIn(f"{words[-1]}: must not be empty", self.refused(2, *words, ""))
+        self.assertIn("-n: must not be empty", self.refused(2, "-n", "", "cancel", "remind"))
+        self.assertEqual(self.takt_json("get", "remind")["status"], "pending")
+
     def test_a_port_that_is_taken(self):
         # Another program listens there.
         self.serve()
