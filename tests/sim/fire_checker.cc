@@ -82,9 +82,11 @@ void FireChecker::Account(const Record& record) {
     const TaskRow* before = Find(task.id);
     // Both may happen before the store has either.
     const auto in_batch = missed_in_batch_.find(made);
-    const bool missed_now = in_batch != missed_in_batch_.end() &&
-                            record.first >= in_batch->second.first &&
-                            record.first <= in_batch->second.second;
+    const bool missed_now =
+        in_batch != missed_in_batch_.end() &&
+        std::ranges::any_of(in_batch->second, [&](const std::pair<Time, Time>& range) {
+            return record.first >= range.first && record.first <= range.second;
+        });
     const bool again =
         !record.missed && (missed_now || (before && MayComeAgain(*before, record.first)));
     if (ran_before || ((meets_next || meets_last) && !again)) {
@@ -92,7 +94,7 @@ void FireChecker::Account(const Record& record) {
     }
     if (record.missed) {
         missed[record.first] = record.last;
-        missed_in_batch_[made] = {record.first, record.last};
+        missed_in_batch_[made].emplace_back(record.first, record.last);
     } else {
         fired.insert(record.first);
     }

@@ -7,6 +7,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "sim/due_plan.h"
@@ -69,8 +70,8 @@ class FireChecker {
     // be both.
     std::map<Made, std::map<Time, Time>> missed_;
     std::map<Made, std::set<Time>> fired_;
-    // The newest record of missed ones that the batch under way brings, as first and last.
-    std::map<Made, std::pair<Time, Time>> missed_in_batch_;
+    // The records of missed ones that the batch under way brings, as first and last.
+    std::map<Made, std::vector<std::pair<Time, Time>>> missed_in_batch_;
     std::map<TaskId, Steady> pause_asked_;
     std::size_t due_times_ = 0;
 };
