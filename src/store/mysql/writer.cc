@@ -73,7 +73,8 @@ Result<void> Writer::Commit(const Batch& batch) {
 
 Result<void> Writer::Drop(Partition partition, std::uint64_t epoch) {
     planners_.erase(partition);
-    // In one packet: who was stopped before it is told that it is late, and nobody is in between.
+    // In one packet: a scheduler that was stopped before it is told that it is late. Between its two
+    // statements is only the server; DDL takes no part in a transaction that could close even that.
     const std::string packet = fmt::format(
         "SELECT IF(COALESCE((SELECT epoch FROM {}leases WHERE partition_id = {}), 0) <= {},1,"
         "(SELECT 1 UNION ALL SELECT 2));{}",
