@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "store/redis/scripts.h"
 
 namespace takt::internal::redis {
 namespace {
@@ -279,7 +280,8 @@ Connection& Client::ConnectionTo(const Endpoint& endpoint, Lane lane) {
                                  .primary_only = options_.deployment == Deployment::kSentinel,
                                  .connect_timeout = options_.connect_timeout,
                                  .tls = tls_.get(),
-                                 .by_turns = lane == Lane::kCommit});
+                                 .by_turns = lane == Lane::kCommit,
+                                 .script = lane == Lane::kCommit ? &kCommit.source : nullptr});
     }
     return *connection;
 }

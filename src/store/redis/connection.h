@@ -60,6 +60,9 @@ struct ConnectionSetup {
     Duration connect_timeout{2'000};
     TlsClientContext* tls = nullptr;  // Null is plain TCP.
     bool by_turns = false;            // Parties take turns (turns.h); else all goes at once.
+    // A script that the server is given before the first request, so that none of a row of requests
+    // that call it comes back for want of it and lets the next overtake it. Null is none.
+    const std::string* script = nullptr;
 };
 
 class Connection : public std::enable_shared_from_this<Connection> {

@@ -24,6 +24,26 @@ TEST(RedisStoreFaults, AForgottenScriptIsLoadedAgain) {
     EXPECT_EQ(List(*store)->size(), 3u);
 }
 
+// Commits are sent without waiting for each other. One that came back for want of the script could be
+// overtaken by the next, which is then refused; so the server has it before the first.
+TEST(RedisStoreFaults, NoCommitComesBackForWantOfItsScript) {
+    const auto server = StartServer();
+    const auto store = OpenStoreAt(server->url());
+    RowMaker make;
+    const auto term = Acquire(*store, "node-a");
+    for (std::uint64_t sequence = 1; sequence <= 2; ++sequence) {
+        ASSERT_TRUE(server->Cli({"CONFIG", "RESETSTAT"}));
+        const Execution row = make.OneOff("e-" + std::to_string(sequence));
+        ASSERT_TRUE(Commit(*store, *term, sequence, Insert(row)));
+
+        const auto errors = server->Cli({"INFO", "errorstats"});
+        EXPECT_EQ(errors->find("NOSCRIPT"), std::string::npos) << *errors;
+        server->process().Kill();
+        ASSERT_TRUE(server->process().Restart());
+        ASSERT_TRUE(server->CliUntil({"PING"}, "PONG"));
+    }
+}
+
 // The server dies with a commit in its hands. The node cannot know, asks again, and it is there
 // once.
 TEST(RedisStoreFaults, ACommitCutOffByADeathIsUnknownAndCanBeRepeated) {
