@@ -49,8 +49,7 @@ add_custom_command(OUTPUT ${web}/files.cc ${web}/files.blob
 
 takt_library(console DEPENDS takt_http)
 target_sources(takt_console PRIVATE ${web}/files.cc)
-set_source_files_properties(${web}/files.cc PROPERTIES OBJECT_DEPENDS ${web}/files.blob
-                            SKIP_UNITY_BUILD_INCLUSION ON)
+set_source_files_properties(${web}/files.cc PROPERTIES OBJECT_DEPENDS ${web}/files.blob)
 
 if(TAKT_TESTING)
   # What the console was built with is what the finished program says of itself.
