@@ -1,21 +1,18 @@
 // takt_sim: simulates seeds, many or one, and says how to see a failing one again.
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <CLI/CLI.hpp>
-#include <cerrno>
-#include <csignal>
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <fstream>
 #include <iterator>
 #include <map>
 #include <set>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "base/failpoint.h"
+#include "sim/campaign.h"
 #include "sim/shrink.h"
 #include "sim/simulation.h"
 
@@ -25,7 +22,8 @@ using takt::internal::sim::Shrink;
 using takt::internal::sim::Shrunk;
 
 using takt::internal::sim::Drill;
-using takt::internal::sim::Simulate;
+using takt::internal::sim::RunCampaign;
+using takt::internal::sim::SeedRange;
 using takt::internal::sim::SimulationOptions;
 using takt::internal::sim::SimulationResult;
 
@@ -106,40 +104,38 @@ void AppendResult(const std::string& path, const SimulationOptions& options, std
 
 // The seeds, and how they are gone through.
 struct Campaign {
-    std::uint64_t first = 1;
-    std::uint64_t seeds = 100;
+    SeedRange seeds;
     bool shrink = false;
     bool keep_going = false;
-    std::uint64_t jobs = 1;  // Processes.
+    std::uint64_t jobs = std::max(1u, std::thread::hardware_concurrency());  // Processes.
     std::string result_file;
 };
+
+void Add(SimulationResult& sum, const SimulationResult& result) {
+    sum.events += result.events;
+    sum.executions += result.executions;
+    sum.runs += result.runs;
+    sum.commits += result.commits;
+    sum.losses += result.losses;
+    sum.due_times += result.due_times;
+    sum.faults += result.faults;
+}
 
 int RunSeeds(const char* program, SimulationOptions options, const Campaign& run) {
     SimulationResult sum;
     std::vector<std::uint64_t> failed;
-    const auto write = [&](std::uint64_t done) {
-        if (!run.result_file.empty()) AppendResult(run.result_file, options, done, sum, failed);
-    };
-    for (std::uint64_t seed = run.first; seed < run.first + run.seeds; ++seed) {
-        options.seed = seed;
-        const SimulationResult result = Simulate(options);
+    std::uint64_t done = 0;
+    const auto tell = [&](std::uint64_t seed, const SimulationResult& result) {
+        ++done;
         if (!result.failure.empty()) {
+            options.seed = seed;
             PrintFailure(program, options, result);
             if (run.shrink) PrintShrunk(program, options, result);
             failed.push_back(seed);
-            if (run.keep_going) continue;
-            write(seed - run.first + 1);
-            return EXIT_FAILURE;
+            return run.keep_going;
         }
-        sum.events += result.events;
-        sum.executions += result.executions;
-        sum.runs += result.runs;
-        sum.commits += result.commits;
-        sum.losses += result.losses;
-        sum.due_times += result.due_times;
-        sum.faults += result.faults;
-        const std::uint64_t done = seed - run.first + 1;
-        if (done % 100 == 0 || done == run.seeds) {
+        Add(sum, result);
+        if (done % 100 == 0 || done == run.seeds.count) {
             std::printf(
                 "%llu seeds, %zu executions, %zu runs, %zu commits, %zu losses, %zu due times, "
                 "%llu events, hash %016llx\n",
@@ -148,40 +144,14 @@ int RunSeeds(const char* program, SimulationOptions options, const Campaign& run
                 static_cast<unsigned long long>(result.hash));
             std::fflush(stdout);
         }
+        return true;
+    };
+    const bool whole = RunCampaign(options, run.seeds, run.jobs, tell);
+    // Without the seed that killed its process it would look as if all had held.
+    if (whole && !run.result_file.empty()) {
+        AppendResult(run.result_file, options, done, sum, failed);
     }
-    write(run.seeds);
-    return failed.empty() ? EXIT_SUCCESS : EXIT_FAILURE;
-}
-
-// Each process simulates a part of the seeds. A seed that fails ends all, unless they are to go on.
-int RunJobs(const char* program, const SimulationOptions& options, const Campaign& run) {
-    std::set<pid_t> children;
-    for (std::uint64_t job = 0; job < run.jobs; ++job) {
-        Campaign part = run;
-        part.first = run.first + run.seeds * job / run.jobs;
-        part.seeds = run.first + run.seeds * (job + 1) / run.jobs - part.first;
-        const pid_t child = fork();
-        if (child == 0) std::exit(RunSeeds(program, options, part));
-        if (child < 0) {
-            std::fprintf(stderr, "takt_sim: no more than %zu processes can be started (%s)\n",
-                         children.size(), std::strerror(errno));
-            for (const pid_t other : children) kill(other, SIGTERM);
-            return EXIT_FAILURE;
-        }
-        children.insert(child);
-    }
-    int code = EXIT_SUCCESS;
-    while (!children.empty()) {
-        int status = 0;
-        const pid_t ended = wait(&status);
-        if (ended < 0 || children.erase(ended) == 0) continue;
-        if (WIFEXITED(status) && WEXITSTATUS(status) == EXIT_SUCCESS) continue;
-        if (code == EXIT_SUCCESS && !run.keep_going) {
-            for (const pid_t other : children) kill(other, SIGTERM);
-        }
-        code = EXIT_FAILURE;
-    }
-    return code;
+    return whole && failed.empty() ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
 }  // namespace
@@ -194,8 +164,8 @@ int main(int argc, char** argv) {
     CLI::App app("Simulates a whole cluster from a seed: schedulers, store, workers, clients.");
     SimulationOptions options;
     Campaign run;
-    app.add_option("--seeds", run.seeds, "How many seeds to simulate")->capture_default_str();
-    app.add_option("--first", run.first, "The first of them")->capture_default_str();
+    app.add_option("--seeds", run.seeds.count, "How many seeds to simulate")->capture_default_str();
+    app.add_option("--first", run.seeds.first, "The first of them")->capture_default_str();
     CLI::Option* one = app.add_option("--seed", options.seed, "Simulate this seed only");
     app.add_option("--steps", options.steps, "What clients do before the heal")
         ->capture_default_str();
@@ -230,10 +200,6 @@ int main(int argc, char** argv) {
     CLI11_PARSE(app, argc, argv);
     options.steps_left_out = {steps.begin(), steps.end()};
     options.faults_left_out = {faults.begin(), faults.end()};
-    if (one->count() > 0) {
-        run.first = options.seed;
-        run.seeds = 1;
-    }
-    return run.jobs > 1 && run.seeds > 1 ? RunJobs(argv[0], options, run)
-                                         : RunSeeds(argv[0], options, run);
+    if (one->count() > 0) run.seeds = {options.seed, 1};
+    return RunSeeds(argv[0], options, run);
 }

@@ -35,8 +35,7 @@ struct SimulationOptions {
     std::set<std::size_t> faults_left_out = {};
 };
 
-struct SimulationResult {
-    std::string failure;  // Empty: all held.
+struct SimulationCounts {
     std::uint64_t hash = 0;
     std::uint64_t events = 0;
     std::size_t executions = 0;
@@ -46,6 +45,10 @@ struct SimulationResult {
     std::size_t due_times = 0;  // Of recurring tasks, accounted for.
     std::size_t moves = 0;      // Of leads, in a drill.
     std::size_t faults = 0;     // Those that were left out included.
+};
+
+struct SimulationResult : SimulationCounts {
+    std::string failure;  // Empty: all held.
 };
 
 SimulationResult Simulate(const SimulationOptions& options);
