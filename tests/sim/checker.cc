@@ -164,7 +164,8 @@ void Checker::OnChange(const ExecutionChange& change, const Batch& batch, Instan
     }
     // How long before it was last read that was by the clock of who made it, unless that was set in
     // between; each is rounded down to a millisecond. A batch may arrive long after that.
-    if (fresh) made_[after.id] = latest.steady - (latest.wall - after.created_at) - Duration(2);
+    Steady& made = made_[after.id];
+    if (fresh) made = latest.steady - (latest.wall - after.created_at) - Duration(2);
     if (after.attempt > before.attempt) {
         attempts_.insert(KeyOf(after));
         if (workers_are_well && started_.contains(KeyOf(before)) &&
@@ -203,7 +204,7 @@ void Checker::OnChange(const ExecutionChange& change, const Batch& batch, Instan
     if (!fresh && !IsTerminal(before.status)) --unfinished_;
     if (!IsTerminal(after.status)) ++unfinished_;
     found->second = after;
-    moves_.push_back({std::move(before), after, redrives_.contains(after.id), made_[after.id]});
+    moves_.push_back({std::move(before), after, redrives_.contains(after.id), made});
 }
 
 void Checker::CheckCounts(const Execution& before, const Execution& after,

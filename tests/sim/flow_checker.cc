@@ -126,19 +126,25 @@ void FlowChecker::OnPart(KnownRun& run, const RowMove& move, bool ended_before) 
     run.parts[part] = after;
 }
 
-std::optional<Execution> FlowChecker::SuccessOf(const KnownRun& run, std::uint32_t step,
-                                                std::uint32_t index) const {
-    // A success from before the step was taken back, to run anew, does not count any more.
-    const auto progress = run.progress
-                              ? Result<RunProgress>(*run.progress)
-                              : DecodeProgress(run.row.progress, run.workflow().steps().size());
-    for (const auto& [part, row] : run.parts) {
-        if (part.step != step || part.index != index || row.status != Status::kSuccess) continue;
-        if (!progress) return row;
+const Execution* FlowChecker::SuccessOf(const KnownRun& run, std::uint32_t step,
+                                        std::uint32_t index) {
+    // Many times for each batch: a run's progress is neither copied nor read without need.
+    std::optional<RunProgress> read;
+    const RunProgress* progress = run.progress ? &*run.progress : nullptr;
+    for (auto part = run.parts.lower_bound({step, index, 0}); part != run.parts.end(); ++part) {
+        const auto& [key, row] = *part;
+        if (key.step != step || key.index != index) break;
+        if (row.status != Status::kSuccess) continue;
+        if (!progress) {
+            auto decoded = DecodeProgress(run.row.progress, run.workflow().steps().size());
+            if (!decoded) return &row;
+            progress = &read.emplace(std::move(*decoded));
+        }
+        // A success from before the step was taken back, to run anew, does not count any more.
         const auto& rounds = progress->steps[step].rounds;
-        if (std::ranges::find(rounds, part.round) != rounds.end()) return row;
+        if (std::ranges::find(rounds, key.round) != rounds.end()) return &row;
     }
-    return std::nullopt;
+    return nullptr;
 }
 
 // Judged by the rows of those it waits for, not by what the engine says of them.
@@ -154,7 +160,7 @@ void FlowChecker::CheckBegins(const KnownRun& run, const Execution& part, std::u
         std::uint32_t succeeded = 0;
         bool live = false;
         for (std::uint32_t i = 0; i < TotalOf(other); ++i) {
-            succeeded += SuccessOf(run, before, i).has_value();
+            succeeded += SuccessOf(run, before, i) != nullptr;
         }
         for (const auto& [key, row] : run.parts) {
             live = live || (key.step == before && !IsTerminal(row.status));
@@ -210,8 +216,8 @@ Result<std::string> FlowChecker::ValuesWithout(const KnownRun& run, std::uint32_
         std::string list;
         bool any = false;
         for (std::uint32_t i = 0; i < TotalOf(from); ++i) {
-            auto row = SuccessOf(run, source, i);
-            if (row && unknown.contains(row->id)) row.reset();
+            const Execution* row = SuccessOf(run, source, i);
+            if (row && unknown.contains(row->id)) row = nullptr;
             any = any || row;
             const std::string data = row && row->outcome && !row->outcome->data.empty()
                                          ? row->outcome->data.str()
@@ -239,7 +245,7 @@ void FlowChecker::CheckProgress(const KnownRun& run) {
         const std::string where = name + ", step " + std::to_string(number);
         std::uint32_t success = 0;
         for (std::uint32_t i = 0; i < step.total; ++i) {
-            success += SuccessOf(run, number, i).has_value();
+            success += SuccessOf(run, number, i) != nullptr;
             const bool made = run.parts.contains({number, i, run.progress->round});
             // A step of an earlier round is as that round left it.
             const bool own =

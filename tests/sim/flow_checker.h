@@ -55,8 +55,8 @@ class FlowChecker {
                                       const std::set<ExecutionId>& unknown) const;
     void CheckProgress(const KnownRun& run);
     void CheckEnd(const KnownRun& run);
-    std::optional<Execution> SuccessOf(const KnownRun& run, std::uint32_t step,
-                                       std::uint32_t index) const;
+    // Null if that part has not succeeded, or was taken back since.
+    static const Execution* SuccessOf(const KnownRun& run, std::uint32_t step, std::uint32_t index);
 
     std::function<void(const std::string&)> fail_;
     std::map<ExecutionId, KnownRun> runs_;

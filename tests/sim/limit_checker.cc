@@ -266,9 +266,13 @@ void LimitChecker::CheckQueues(const Batch& batch, const std::vector<RowMove>& m
             fail_("more of queue " + queue.str() + " are at work than it allows");
         }
     }
+    std::map<Text, std::size_t> waiting;  // Behind the batch.
     for (const RowMove& move : moves) {
         const Text& queue = move.after.task->queue;
-        const std::size_t waits = CountIn(queue, false);
+        const auto [counted, first] = waiting.try_emplace(queue, 0);
+        // The same again for each of its rows.
+        if (!first) continue;
+        const std::size_t waits = counted->second = CountIn(queue, false);
         // Some of the batch may have waited and gone before it was written.
         if (waiting_[queue] + made[queue] + back[queue] + passed[queue] >= config.pending_max) {
             full_[queue] = world_.now();
@@ -277,9 +281,7 @@ void LimitChecker::CheckQueues(const Batch& batch, const std::vector<RowMove>& m
             fail_("queue " + queue.str() + " took more than it holds: " + std::to_string(waits));
         }
     }
-    for (const RowMove& move : moves) {
-        waiting_[move.after.task->queue] = CountIn(move.after.task->queue, false);
-    }
+    for (const auto& [queue, count] : waiting) waiting_[queue] = count;
 }
 
 void LimitChecker::OnAssign(const Execution& execution, const Decided& decided) {

@@ -190,7 +190,7 @@ void PolicyChecker::CheckBacklogs(const std::vector<RowMove>& moves) {
 
 void PolicyChecker::CheckDelays(Time wall) const {
     std::set<TaskId> going;
-    for (const auto& [id, move] : live_) going.insert(move.after.task->id);
+    for (const auto& [id, row] : live_) going.insert(row.after.task->id);
     for (const auto& [id, row] : fires_.tasks()) {
         const Recurrence& recurrence = *row.task->opt().recurrence;
         const bool over =
@@ -319,7 +319,7 @@ void PolicyChecker::Follow(const std::vector<RowMove>& moves) {
         if (IsTerminal(move.after.status)) {
             live_.erase(move.after.id);
         } else {
-            live_[move.after.id] = move;
+            live_[move.after.id] = {move.after, move.redriven};
         }
     }
 }

@@ -51,6 +51,10 @@ class PolicyChecker {
         Token token{};
         bool told_to_stop = false;
     };
+    struct Row {
+        Execution after;
+        bool redriven = false;
+    };
     // Fires of one task that came late, one after the other, in one term.
     struct CaughtUp {
         std::uint64_t epoch = 0;
@@ -81,7 +85,7 @@ class PolicyChecker {
     const FireChecker& fires_;
     const Complain fail_;
     Time clock_latest_{};  // That any leader ever saw.
-    std::map<ExecutionId, RowMove> live_;
+    std::map<ExecutionId, Row> live_;
     std::set<WorkerId> had_suspects_;  // Workers that ever had one.
     std::map<Key, Sent> sent_;         // And not ended by their handlers.
     std::map<std::string, WorkerStatus> workers_;
