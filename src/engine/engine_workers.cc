@@ -305,8 +305,10 @@ void Engine::On(SetWorkerStatus& set) {
     draft_.Reply(set.request, Answer{});
     if (set.status == WorkerStatus::kOffline) return LoseWorker(slot, set.reason);
     const WorkerStatus before = slot.row.status;
-    // A worker that is not there cannot be put online by saying so.
-    const bool absent = set.status == WorkerStatus::kOnline && slot.session == 0;
+    // A worker that is not there cannot be put online by saying so. One that is cut off, whose lease
+    // goes on, may be back with what it has: stored as offline it would be lost to the next leader.
+    const bool away = slot.gone || before == WorkerStatus::kOffline;
+    const bool absent = set.status == WorkerStatus::kOnline && slot.session == 0 && away;
     slot.row.status = absent ? WorkerStatus::kOffline : set.status;
     slot.row.status_reason = set.reason;
     draft_.PutWorker(slot.mark, slot.row);

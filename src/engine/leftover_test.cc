@@ -143,12 +143,11 @@ TEST_F(LeftoverTest, WhatWasLostAndIsCancelledBeforeOthersHaveItIsWaitedForByNob
 
 // An operator puts a worker online that is cut off; it never comes back.
 TEST_F(LeftoverTest, AWorkerThatIsForgottenHasNoHandlersAnyMore) {
-    config.worker_lease = 30s;
+    config.worker_lease = config.worker_forgotten = 30s;
     CancelTheFirstOfTwo();
     At(4s, Join({.id = "b", .capacity = 10}));
     At(5s, Cut("a"));
-    At(6s, Set("a", WorkerStatus::kOnline));
-    for (Duration at = 10s; at < 60s; at += 10s) At(at, Beat("b"));
+    for (Duration at = 10s; at < 100s; at += 10s) At(at, Beat("b"));
 
     EXPECT_FALSE(engine().FindWorker(WorkerId("a")));
     EXPECT_EQ(StatusOf(Second()), Status::kScheduled);

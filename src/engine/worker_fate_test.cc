@@ -56,6 +56,23 @@ TEST_F(WorkerFateTest, WhatEndedWhileTheLeaderSleptIsNotTimedOut) {
     EXPECT_EQ(Row("silent").outcome->reason, Reason::kTimeout);
 }
 
+// A worker is cut off, an operator says that it is online, and the leader changes before its lease is
+// over: it still has what it had.
+TEST_F(WorkerFateTest, WhatIsCutOffAndSaidToBeOnlineIsNotLostToTheNextLeader) {
+    At(0s, Join({.id = "a", .instance = "1"}));
+    At(0s, Once({.id = "x"}));
+    At(0s, Begun("x"));
+    const AttemptRef ref = RefOf("x");
+    At(5s, Cut("a"));
+    At(6s, Set("a", WorkerStatus::kOnline));
+    Restart(7s);
+    At(8s, Join({.id = "a", .instance = "1", .holding = {ref}}));
+    At(9s, ReportOf(ref, "a", true));
+
+    EXPECT_EQ(StatusOf("x"), Status::kSuccess);
+    EXPECT_EQ(Row("x").losses, 0u);
+}
+
 TEST_F(WorkerFateTest, MaintenanceOutlivesTheProcess) {
     At(0s, Join({.id = "a", .instance = "1"}));
     At(1s, Set("a", WorkerStatus::kMaintenance));
