@@ -228,6 +228,7 @@ class Engine {
     std::optional<Duration> WaitOf(const Execution& row) const;
     void MakeReady(Live& live);
     bool MayBegin(Live& live);
+    void EndTrial(const Live& live);
     void GiveInTurn(Live& live);
     void LeaveList(Live& live);
     void Unqueue(Live& live);
@@ -336,7 +337,6 @@ class Engine {
     void AwaitWorker(Live& live);
     void EndPinned(Live& live);
     bool FeedPinned(Slot& slot);
-
     // engine_limits.cc: what starts when something opens
     void OpenHolds();
     void StartInTurn(Hold& turns);

@@ -57,7 +57,7 @@ void Engine::GiveTo(Live& live, Slot& slot) {
     SpendPaceOf(*live.lane->queue);
     if (trials_.IsSuspect(live.row)) {
         const auto workers = std::ranges::count_if(live.lane->crew().members(), &Slot::works);
-        trials_.NoteBegun(std::size_t(workers), now_.steady);
+        trials_.NoteBegun(live.row, std::size_t(workers), now_.steady);
     }
     holds_.TakePermit(live);
     kept_doubtful_ = kept_doubtful_ || live.has_permit;
@@ -83,7 +83,8 @@ Slot& Engine::TakeFromHand(Live& live) {
     Slot& slot = *live.slot;
     slot.hand.Remove(live);
     live.slot = nullptr;
-    live.doubtful = live.spared = false;
+    const bool lost = live.doubtful && slot.doubt_is_loss;
+    live.doubtful = live.spared = live.open = false;
     outputs_.EndAttempt(live.row);
     overdue_.Remove(live);
     Queue& queue = *live.lane->queue;
@@ -96,6 +97,8 @@ Slot& Engine::TakeFromHand(Live& live) {
     holds_.ReturnPermit(live);
     locks_.EndAttempt(live);
     RefreshCapacity(slot);
+    // What is next is apart from all others that run, and need not wait for it.
+    if (!lost) EndTrial(live);
     return slot;
 }
 
@@ -107,10 +110,11 @@ void Engine::RequeueExecution(Live& live, bool loss) {
     const bool tells = !loss && !unsent && live.slot->row.link == LinkKind::kPush;
     const Text why = tells ? live.slot->load.trouble : Text();
     const bool spared = live.spared && !TAKT_MUTANT("engine.blame_all");
+    const bool open = live.open;
     TakeFromHand(live);
     live.row.outcome =
         RememberAttempt(live.row, {.end = loss ? AttemptEnd::kLost : AttemptEnd::kReturned,
-                                   .reason = loss && spared ? kLostBeside : Reason::kNone,
+                                   .reason = loss && spared && !open ? kLostBeside : Reason::kNone,
                                    .message = why.view(),
                                    .at = now_.wall});
     if (loss) {
@@ -167,6 +171,7 @@ void Engine::FailAttempt(Live& live, OutcomePtr outcome, bool retryable,
 void Engine::FinishExecution(Live& live, Status status, OutcomePtr outcome,
                              std::optional<Time> ended) {
     outputs_.EndExecution(live.row, draft_);
+    EndTrial(live);
     if (IsRun(live)) {
         CloseRun(live);
     } else {

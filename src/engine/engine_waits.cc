@@ -48,6 +48,7 @@ void Engine::PlaceBegun(Live& live) {
     if (live.recurring && !live.forced) holds_.TakeTurnAgain(live, *live.recurring->turns);
     if (!TAKT_MUTANT("engine.forget_limits_on_load")) holds_.TakePermitAgain(live);
     locks_.Adopt(live);
+    if (trials_.IsSuspect(live.row)) trials_.NoteTakenOver(now_.steady);
     if (slot.row.status == WorkerStatus::kOffline) {
         // Its worker was lost, and the leader of that time died before it could say what follows.
         live.doubtful = true;
@@ -181,15 +182,25 @@ void Engine::GiveInTurn(Live& live) {
 // Whether an execution that a worker would take can be given to it. Else it has left its lane: to wait
 // for its locks, or until the suspect before it has had its time.
 bool Engine::MayBegin(Live& live) {
-    const Steady at = trials_.BeginAt(live.row);
-    if (at <= now_.steady) return HasLocks(live);
+    const auto at = trials_.PutOff(live.row, now_.steady);
+    if (!at) return HasLocks(live);
     LeaveList(live);
     locks_.Leave(live);
     draft_.Spend(kPutOffBytes);
     live.timed_here = true;
-    const Time until = now_.wall + std::chrono::ceil<Duration>(at - now_.steady);
+    const Time until = now_.wall + std::chrono::ceil<Duration>(*at - now_.steady);
     due_.Set(live, std::min(until, StartBy(live.row).value_or(until)), Trials::OrderOf(live.row));
     return false;
+}
+
+// A suspect runs no more: the one that is next in the line does not wait for it.
+void Engine::EndTrial(const Live& live) {
+    if (!trials_.NoteOver(live.row, now_.steady) || TAKT_MUTANT("engine.sit_out_trials")) return;
+    for (const auto& [order, id] : trials_.line()) {
+        Live* next = FindLive(id);
+        if (!next || next->waits != Waits::kNothing || !next->armed()) continue;
+        return due_.Set(*next, now_.wall, order);
+    }
 }
 
 // Ends an execution that waits for a worker if its time is over, or its run ends. A timer and the run

@@ -129,7 +129,7 @@ void Engine::ReconcileHand(Slot& slot, const std::vector<AttemptRef>& holding, b
     for (const AttemptRef& attempt : holding) {
         Live* live = FindCurrent(attempt);
         if (live && live->slot == &slot && !TAKT_MUTANT("engine.refuse_hands")) {
-            live->doubtful = live->spared = false;
+            live->doubtful = live->spared = live->open = false;
             // Its result, if it has one, follows at once: it is no longer away, and not yet late.
             const Steady later = now_.steady + config_.timeout_grace;
             if (was_away && overdue_.TimeOf(*live) < later) {
@@ -150,20 +150,21 @@ void Engine::ReconcileHand(Slot& slot, const std::vector<AttemptRef>& holding, b
 void Engine::ContinueWorker(Slot& slot) {
     if (slot.doubt_is_loss)
         trials_.Judge(slot.hand, LostAt(slot.row, config_.worker_lease, now_.wall));
-    // The one to blame comes last: that it was found is not stored, and a leader that goes on with
-    // this one's work must not blame another one beside it.
-    const auto settle = [&](bool spared) {
+    // The one to blame comes last, and suspects after what is none: that it was found is not
+    // stored, and a leader that goes on with this one's work must not blame another one beside it.
+    const auto rank = [&](const Live& live) {
+        return !live.spared ? 2 : trials_.IsSuspect(live.row) ? 1 : 0;
+    };
+    for (int settled = 0; settled <= 2; ++settled) {
         for (Live* live = slot.hand.front(); live;) {
             Live* next = live->next;
-            if (live->doubtful && live->spared == spared) {
-                if (draft_.Tired()) return false;
+            if (live->doubtful && rank(*live) == settled) {
+                if (draft_.Tired()) return ContinueLater(slot);
                 RequeueExecution(*live, slot.doubt_is_loss);
             }
             live = next;
         }
-        return true;
-    };
-    if (!settle(true) || !settle(false)) return ContinueLater(slot);
+    }
     slot.doubt_is_loss = false;
     if (slot.gone && !FeedPinned(slot)) return;
     if (slot.leaving && slot.hand.empty()) return ForgetWorker(slot);

@@ -36,15 +36,15 @@ std::optional<Explanation> ExplainStatus(const Execution& row, std::optional<Tim
     return Explanation{"not_due", "its time is " + at, {{"at", at}}};
 }
 
-// One that has lost workers, and waits until the one before it has had its time.
-Explanation ExplainTrial(const Execution& row, Time at) {
+// One that has lost workers, and waits until those before it have had their time.
+Explanation ExplainTrial(const Execution& row, Time at, std::size_t before) {
     return Explanation{
         "trial",
         "it has lost " + std::to_string(row.losses) +
             " workers and may be what kills them; such executions begin one after the "
-            "other, this one not before " +
-            FormatTime(at),
-        {{"losses", row.losses}, {"at", FormatTime(at)}}};
+            "other, this one, with " +
+            std::to_string(before) + " before it, at " + FormatTime(at) + " at the earliest",
+        {{"losses", row.losses}, {"at", FormatTime(at)}, {"before", before}}};
 }
 
 // The oldest execution of a run of which nothing runs; null if something does, or there is none.
@@ -152,7 +152,10 @@ std::optional<Explanation> Engine::Explain(const ExecutionId& id, Instant now) c
     const bool timed = IsWaiting(live->row.status) && live->waits == Waits::kNothing;
     if (timed && live->armed() && due_.TimeOf(*live) > now.wall) ready_at = due_.TimeOf(*live);
     if (ready_at && trials_.IsSuspect(live->row) && live->row.ready_at <= now.wall) {
-        return ExplainTrial(live->row, *ready_at);
+        const Trials::Line& line = trials_.line();
+        const auto place = line.lower_bound(Trials::OrderOf(live->row));
+        const auto before = std::size_t(std::distance(line.begin(), place));
+        return ExplainTrial(live->row, trials_.PlaceAt(*ready_at, before), before);
     }
     if (auto explained = ExplainStatus(live->row, ready_at)) return explained;
     if (live->waits == Waits::kTurn || (live->waits == Waits::kLimit && limit && !limit->open)) {

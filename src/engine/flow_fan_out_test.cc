@@ -250,12 +250,13 @@ TEST_F(FanOutTest, BroadcastsThatMayKillTheirWorkerBeginOneAfterTheOther) {
                                            {.name = "poison", .each_worker = true}})}));
     join(1s, "2");
     join(2s, "3");
+    Until(2s + Trials::kForms);
     EXPECT_EQ(Row(Child(0, 0)).losses, 2u);
     EXPECT_EQ(StatusOf(Child(0, 0)), Status::kScheduled);
     EXPECT_EQ(StatusOf(Child(1, 0)), Status::kPending);
-    Until(12s - 1ms);
+    Until(12s + Trials::kForms - 1ms);
     EXPECT_EQ(StatusOf(Child(1, 0)), Status::kPending);
-    Until(12s);
+    Until(12s + Trials::kForms);
     EXPECT_EQ(StatusOf(Child(1, 0)), Status::kScheduled);
 
     join(13s, "4");

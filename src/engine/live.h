@@ -61,6 +61,7 @@ struct Live : Timer {
     bool watched : 1 = false;     // For a circle: see engine_circles.cc.
     bool doubtful : 1 = false;    // In the hand of a worker that may not have it any more.
     bool spared : 1 = false;      // Doubtful, and its worker's loss is another's: see Trials.
+    bool open : 1 = false;        // Spared, and nobody knows whose it is.
     bool timed_here : 1 = false;  // It was in this term that it was given the time it waits for.
     bool unbegun : 1 = false;     // A fire of which nothing has begun: see Awaited.
     // `flow` is its own. Said here, not by the run: a child may be freed after its run.

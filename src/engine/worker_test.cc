@@ -49,8 +49,9 @@ TEST_F(WorkerTest, AnExecutionThatKeepsLosingItsWorkersFails) {
     At(0s, Once({.id = "poison"}));
     for (int i = 1; i <= 3; ++i) {
         At(i * 1s, Join({.id = "w" + std::to_string(i)}));
+        Until(i * 1s + Trials::kForms);
         ASSERT_EQ(Row("poison").attempt, std::uint32_t(i));
-        At(i * 1s, Set("w" + std::to_string(i), WorkerStatus::kOffline));
+        At(i * 1s + Trials::kForms, Set("w" + std::to_string(i), WorkerStatus::kOffline));
     }
 
     EXPECT_EQ(StatusOf("poison"), Status::kFailed);

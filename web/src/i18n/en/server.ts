@@ -62,7 +62,7 @@ export const server = {
     'explain.task_unplanned': 'Its due times cannot be found; the scheduler’s log says why.',
     'explain.task_used_up': 'It has fired as often as fires_max allows: {count}',
     'explain.trial':
-        'It has lost {losses} workers and may be what kills them. Such executions begin one after the other, this one not before {at}',
+        'It has lost {losses} workers and may be what kills them. Such executions begin one after the other, this one, with {before} before it, at {at} at the earliest',
     'explain.waits_for_worker': 'Only worker “{worker}” may run it, and has no room or is not there',
     'explain.worker_circuit_open': 'Calls to it keep failing; it is tried again at {at}. {why}',
     'explain.worker_disconnected':

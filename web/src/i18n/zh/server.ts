@@ -53,7 +53,7 @@ export const server = {
     'explain.task_unplanned': '无法计算触发时间，原因见调度器日志。',
     'explain.task_used_up': '已触发 {count} 次，达到 fires_max 上限。',
     'explain.trial':
-        '它已失去 {losses} 个 worker，可能正是它使 worker 崩溃；这样的执行逐个开始，它不早于 {at}',
+        '它已失去 {losses} 个 worker，可能正是它使 worker 崩溃；这样的执行逐个开始，它前面还有 {before} 个，最早于 {at} 开始',
     'explain.waits_for_worker': '只有工作节点“{worker}”可以运行它，而它没有空位或不在线',
     'explain.worker_circuit_open': '对它的调用接连失败，将在 {at} 再次尝试。{why}',
     'explain.worker_disconnected': '连接已断开；若不及时恢复将判为离线。手中的执行：{running}',
