@@ -16,6 +16,10 @@ namespace {
 constexpr Duration kSlice{20'000};
 constexpr Duration kRetryPause{200};
 
+// A thread's wait stands still while the machine is suspended, and the lease does not: so long after
+// the machine woke up the holder hears at the latest that it was lost.
+constexpr Duration kLook{500};
+
 std::string NewRequestId() {
     Random random(NewRandomSeed());
     return std::to_string(random.Next()) + "-" + std::to_string(random.Next());
@@ -80,13 +84,13 @@ Result<std::shared_ptr<RemoteLock>> RemoteLock::Acquire(LockWay way, LockDemand 
     const std::shared_ptr<RemoteLock> lock(new RemoteLock(std::move(way), std::move(demand)));
     lock->released_ = true;  // There is nothing to let go yet.
     const std::string request_id = NewRequestId();
-    const auto end = Clock::now() + lock->demand_.wait;
+    const Steady end = lock->way_.now() + lock->demand_.wait;
     for (;;) {
         const auto held = lock->AcquireOnce(end, request_id);
         if (held && *held) break;
         if (held) continue;
         const Error& error = held.error();
-        if (!MayAskAgain(error) || Clock::now() >= end) return std::unexpected(error);
+        if (!MayAskAgain(error) || lock->way_.now() >= end) return std::unexpected(error);
         // A question that stood in line has waited already.
         if (error.code != ErrorCode::kConflict && !lock->way_.pause(kRetryPause)) {
             return std::unexpected(error);
@@ -99,8 +103,8 @@ Result<std::shared_ptr<RemoteLock>> RemoteLock::Acquire(LockWay way, LockDemand 
 }
 
 // Whether it is held; false if it was had and is lost already.
-Result<bool> RemoteLock::AcquireOnce(Clock::time_point end, const std::string& request_id) {
-    const auto sent = Clock::now();
+Result<bool> RemoteLock::AcquireOnce(Steady end, const std::string& request_id) {
+    const auto sent = way_.now();
     const auto left = std::chrono::duration_cast<Duration>(end - sent);
     const auto answer = way_.post(
         Path("acquire"), AcquireBody(demand_, {.wait = std::clamp(left, Duration(0), kSlice),
@@ -120,11 +124,11 @@ Result<bool> RemoteLock::AcquireOnce(Clock::time_point end, const std::string& r
     // The lease may have begun when the question was sent. If that was long ago, how much is left
     // of it is not known until it is renewed.
     valid_until_ = sent + demand_.ttl;
-    return Clock::now() - sent <= demand_.ttl / 3 || Renew() != Renewed::kLost;
+    return way_.now() - sent <= demand_.ttl / 3 || Renew() != Renewed::kLost;
 }
 
 RemoteLock::Renewed RemoteLock::Renew() {
-    const auto sent = Clock::now();
+    const auto sent = way_.now();
     const auto renewed = way_.post(Path("renew"), IdBody());
     if (!renewed) {
         return renewed.error().code == ErrorCode::kConflict ? Renewed::kLost : Renewed::kUnknown;
@@ -140,29 +144,33 @@ RemoteLock::Renewed RemoteLock::Renew() {
 void RemoteLock::KeepRenewing() {
     std::unique_lock lock(mutex_);
     auto next = valid_until_ - demand_.ttl + demand_.ttl / 3;
-    while (!changed_.wait_until(lock, next, [this] { return released_ || lost_; })) {
+    while (!IsOverBy(next, lock)) {
         lock.unlock();
         const Renewed renewed = Renew();
         lock.lock();
         if (renewed == Renewed::kLost) lost_ = true;
         next = renewed == Renewed::kYes
                    ? valid_until_ - demand_.ttl + demand_.ttl / 3
-                   : Clock::now() + std::min<Duration>(kRetryPause, demand_.ttl / 10);
+                   : way_.now() + std::min<Duration>(kRetryPause, demand_.ttl / 10);
     }
     lock.unlock();
     changed_.notify_all();
 }
 
+// Whether it is let go or lost at some time, which may be put off meanwhile.
+bool RemoteLock::IsOverBy(const Steady& time, std::unique_lock<std::mutex>& lock) {
+    while (!released_ && !lost_) {
+        const Steady now = way_.now();
+        if (now >= time) return false;
+        changed_.wait_for(lock, std::min<Steady::duration>(time - now, kLook));
+    }
+    return true;
+}
+
 // Beside it: a renewal may be waited for longer than the lease lasts.
 void RemoteLock::WatchLease() {
     std::unique_lock lock(mutex_);
-    while (!released_ && !lost_) {
-        if (Clock::now() >= valid_until_) {
-            lost_ = true;
-        } else {
-            changed_.wait_until(lock, valid_until_);
-        }
-    }
+    if (!IsOverBy(valid_until_, lock)) lost_ = true;
     if (!lost_) return;
     std::stop_source over = over_;  // A holder that hears of it may let go of this object.
     lock.unlock();

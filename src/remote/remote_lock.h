@@ -4,7 +4,6 @@
 #pragma once
 
 #include <atomic>
-#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <functional>
@@ -35,6 +34,8 @@ struct LockWay {
     std::function<bool(Duration)> pause;
     // The highest token that came this way, told with each question; null: of this lock alone.
     std::shared_ptr<std::atomic<std::uint64_t>> token_seen = {};
+    // The clock of leases, which goes on while the machine is suspended, as the scheduler's does.
+    std::function<Steady()> now = SteadyClock::now;
 };
 
 class RemoteLock {
@@ -59,14 +60,14 @@ class RemoteLock {
     Result<void> Release();
 
   private:
-    using Clock = std::chrono::steady_clock;
     enum class Renewed : std::uint8_t { kYes, kLost, kUnknown };
 
     RemoteLock(LockWay way, LockDemand demand);
-    Result<bool> AcquireOnce(Clock::time_point end, const std::string& request_id);
+    Result<bool> AcquireOnce(Steady end, const std::string& request_id);
     Renewed Renew();
     void KeepRenewing();
     void WatchLease();
+    bool IsOverBy(const Steady& time, std::unique_lock<std::mutex>& lock);
     std::string Path(std::string_view action) const;
     std::string IdBody() const;
     void NoteToken(std::uint64_t token);
@@ -77,8 +78,8 @@ class RemoteLock {
     std::uint64_t token_ = 0;
 
     std::condition_variable changed_;
-    std::mutex mutex_;               // Of the next three.
-    Clock::time_point valid_until_;  // By our clock, never after the scheduler's.
+    std::mutex mutex_;    // Of the next three.
+    Steady valid_until_;  // By our clock, never after the scheduler's.
     bool released_ = false;
     bool lost_ = false;
     std::stop_source over_;
