@@ -42,6 +42,24 @@ const scenarios = {
     for (const one of servers) one.closeAllConnections(), one.close();
   },
 
+  // A name stands for very many servers. What is left of a lease, divided by them, is less than any answer takes.
+  async many() {
+    const server = http.createServer(({ url }, answer) => {
+      const given = url.endsWith("/acquire") ? { lock_id: "l1", token: 7 } : {};
+      setTimeout(() => answer.end(JSON.stringify(given)), 3);
+    });
+    await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
+    const all = new takt.Client(Array(2000).fill(`http://127.0.0.1:${server.address().port}`));
+    const ttl = 1.5;
+    const lock = await all.lock("near", { ttl });
+    const taken = performance.now();
+    await until(() => lock.signal.aborted || performance.now() - taken > 2 * ttl * 1000, "it is lost, or has outlived its lease");
+    lock.check();
+    await lock.release();
+    all.close();
+    server.closeAllConnections(), server.close();
+  },
+
   // The scheduler is played here: it gives everything out again that a Hello does not name.
   async late() {
     const { WebSocketServer } = await import(`${process.env.TAKT_NODE_PACKAGE}/node_modules/ws/wrapper.mjs`);

@@ -57,6 +57,9 @@ class NodeTest(ClusterTest):
     def test_a_lock_is_lost_with_its_lease_however_many_servers_are_silent(self):
         self.finish(self.node("silent", "http://127.0.0.1:1"))
 
+    def test_a_lock_is_renewed_however_many_servers_there_are(self):
+        self.finish(self.node("many", "http://127.0.0.1:1"))
+
     def test_who_cancels_is_not_told_that_it_has_ended_already(self):
         self.serve()
         with takt.Client(self.url) as client:

@@ -8,6 +8,7 @@ import { Transport, quote } from "./http.js";
 
 const ASKED_AT_ONCE = 20; // Seconds of standing in line in one request; then it is asked again.
 const ANSWER_SLACK = 10;
+const RENEWAL_LEAST = 0.01; // What a server is given to answer a renewal, however many there are.
 
 export interface LockOptions {
   /** Seconds; 30 unless given. */
@@ -107,7 +108,7 @@ export class Lock {
       if (now() >= this.#validUntil) break;
       const sentAt = now();
       // Servers are asked in turn: all of them within what is left of the lease.
-      const each = (this.#validUntil - sentAt) / 1000 / this.transport.servers;
+      const each = Math.max(RENEWAL_LEAST, (this.#validUntil - sentAt) / 1000 / this.transport.servers);
       try {
         await this.#post("renew", Math.min(third, each));
         this.#validUntil = sentAt + this.ttl * 1000;
