@@ -25,6 +25,12 @@ inline Error LeaderChanged() {
     return {ErrorCode::kUnavailable, "the leader has just changed", ""};
 }
 
+// The same after a change that is stored. Whoever heard that nothing was done would say it again, and
+// change what somebody else has made of it since.
+inline Error DoneButNotShown() {
+    return {ErrorCode::kUnknown, "the leader has changed since it was done", ""};
+}
+
 // Waits for the answer that `start` is given a callback for. The callback may be called on any
 // thread; the flow goes on where it was.
 template <typename V, typename Start>
@@ -58,13 +64,14 @@ inline RouteHandler Flowing(Flow<> (*handler)(Call)) {
     return [handler](Call call) { Launch(handler(std::move(call))); };
 }
 
-// Runs `look` on the node's thread with the call and the engine; refuses the call if this node has
-// just ceased to lead.
+// Runs `look` on the node's thread with the call and the engine; refuses the call, with `not_there`, if
+// this node has just ceased to lead.
 template <typename Look>
-void WithEngine(Call call, Look look) {
+void WithEngine(Call call, Look look, Error not_there = LeaderChanged()) {
     Node& node = call.services().node;
-    node.Look([call = std::move(call), look = std::move(look)](const Engine* engine) mutable {
-        if (!engine) return call.RefuseAnswer(LeaderChanged());
+    node.Look([call = std::move(call), look = std::move(look),
+               not_there = std::move(not_there)](const Engine* engine) mutable {
+        if (!engine) return call.RefuseAnswer(not_there);
         look(std::move(call), *engine);
     });
 }

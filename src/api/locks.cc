@@ -244,18 +244,17 @@ void ListLocks(Call call) {
                });
 }
 
-// A lock that nobody has ever named is as free as any other. `not_shown` is said if this node has just
-// ceased to lead.
-void SendLock(Call call, Text name, Error not_shown = LeaderChanged()) {
-    Node& node = call.services().node;
-    node.Look([call = std::move(call), name = std::move(name),
-               not_shown = std::move(not_shown)](const Engine* engine) mutable {
-        if (!engine) return call.RefuseAnswer(not_shown);
-        std::string body;
-        JsonWriter json(body);
-        WriteLock(json, engine->FindLock(name).value_or(LockView{.name = name}));
-        call.Json(200, std::move(body));
-    });
+// A lock that nobody has ever named is as free as any other.
+void SendLock(Call call, Text name, Error not_there = LeaderChanged()) {
+    WithEngine(
+        std::move(call),
+        [name = std::move(name)](Call call, const Engine& engine) {
+            std::string body;
+            JsonWriter json(body);
+            WriteLock(json, engine.FindLock(name).value_or(LockView{.name = name}));
+            call.Json(200, std::move(body));
+        },
+        std::move(not_there));
 }
 
 void GetLock(Call call) {
@@ -271,12 +270,7 @@ void ChangeLock(Call call, Input input) {
     node.Ask(std::move(input), [call = std::move(call),
                                 name = std::move(name)](const Result<Answer>& answer) mutable {
         if (!answer) return call.RefuseAnswer(answer.error());
-        // It is done. Whoever hears that nothing was says it again, and takes the lock from the
-        // next one.
-        const bool frees = std::is_same_v<Input, FreeLock>;
-        SendLock(std::move(call), std::move(name),
-                 frees ? Error{ErrorCode::kUnknown, "the leader has changed since it was done", ""}
-                       : LeaderChanged());
+        SendLock(std::move(call), std::move(name), DoneButNotShown());
     });
 }
 

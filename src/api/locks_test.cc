@@ -86,41 +86,6 @@ TEST(LocksApi, AnOperatorSizesLocksAndTakesThemAway) {
     EXPECT_EQ(scheduler.Get("/api/v1/locks").json.at("items").as_array().size(), 0u);
 }
 
-// The lead is handed over while an operator's word is being written. It is done: who is told otherwise
-// says it again, and takes the lock from whoever has it by then.
-TEST(LocksApi, ALockThatIsTakenAwayWhileTheLeadMovesIsNotTakenAgain) {
-    TestScheduler scheduler;
-    ASSERT_EQ(scheduler.Post("/api/v1/locks/ledger/acquire", "{}").status, 200);
-    std::promise<void> goes_on;
-    scheduler.store().Call(
-        NodesCall{},
-        [&](auto&) {
-            goes_on.get_future().wait();
-            return Result<void>();
-        },
-        Done<void>([](const Result<void>&) {}));
-    auto taken = std::async([&] { return scheduler.Delete("/api/v1/locks/ledger"); });
-    const auto looked = [&](auto look) {
-        std::promise<bool> seen;
-        scheduler.node().Look([&](const Engine* engine) { seen.set_value(look(engine)); });
-        return seen.get_future().get();
-    };
-    while (!looked([](const Engine* engine) {
-        const auto lock = engine->FindLock("ledger");
-        return !lock || lock->holders.empty();
-    })) {
-        std::this_thread::yield();
-    }
-    // On the node's thread.
-    looked([&](const Engine*) {
-        scheduler.node().HandOver(NodeId("node-b"));
-        return true;
-    });
-    goes_on.set_value();
-
-    EXPECT_EQ(taken.get().Text("code"), "unknown");
-}
-
 TEST(LocksApi, ListsComeInPages) {
     TestScheduler scheduler;
     for (const char* name : {"a", "b", "c"}) {

@@ -166,19 +166,22 @@ std::optional<Text> QueueName(Call& call) {
     return std::nullopt;
 }
 
-void SendQueue(Call call, Text name) {
-    WithEngine(std::move(call), [name = std::move(name)](Call call, const Engine& engine) {
-        const auto queue = engine.FindQueue(name);
-        if (!queue) {
-            return call.RefuseAnswer({ErrorCode::kNotFound,
-                                      "nothing was ever put into queue '" + name.str() + "'",
-                                      "name"});
-        }
-        std::string body;
-        JsonWriter json(body);
-        WriteQueue(json, {*queue, call.services().meters, ReadClocks().wall});
-        call.Json(200, std::move(body));
-    });
+void SendQueue(Call call, Text name, Error not_there = LeaderChanged()) {
+    WithEngine(
+        std::move(call),
+        [name = std::move(name)](Call call, const Engine& engine) {
+            const auto queue = engine.FindQueue(name);
+            if (!queue) {
+                return call.RefuseAnswer({ErrorCode::kNotFound,
+                                          "nothing was ever put into queue '" + name.str() + "'",
+                                          "name"});
+            }
+            std::string body;
+            JsonWriter json(body);
+            WriteQueue(json, {*queue, call.services().meters, ReadClocks().wall});
+            call.Json(200, std::move(body));
+        },
+        std::move(not_there));
 }
 
 void GetQueue(Call call) {
@@ -193,7 +196,7 @@ void ChangeQueue(Call call, SetQueue change) {
     node.Ask(std::move(change), [call = std::move(call),
                                  name = std::move(name)](const Result<Answer>& answer) mutable {
         if (!answer) return call.RefuseAnswer(answer.error());
-        SendQueue(std::move(call), std::move(name));
+        SendQueue(std::move(call), std::move(name), DoneButNotShown());
     });
 }
 

@@ -138,17 +138,19 @@ std::vector<std::string> Available(const Call& call) {
     return names;
 }
 
+void ShowStrategy(Call call, const Engine& engine) {
+    std::string body;
+    JsonWriter json(body);
+    json.BeginObject().Field(
+        "strategy", std::string_view(StrategyText(engine.strategy(), engine.strategy_name())));
+    json.Key("available").BeginArray();
+    for (const std::string& name : Available(call)) json.Value(std::string_view(name));
+    json.EndArray().EndObject();
+    call.Json(200, std::move(body));
+}
+
 void SendStrategy(Call call) {
-    WithEngine(std::move(call), [](Call call, const Engine& engine) {
-        std::string body;
-        JsonWriter json(body);
-        json.BeginObject().Field(
-            "strategy", std::string_view(StrategyText(engine.strategy(), engine.strategy_name())));
-        json.Key("available").BeginArray();
-        for (const std::string& name : Available(call)) json.Value(std::string_view(name));
-        json.EndArray().EndObject();
-        call.Json(200, std::move(body));
-    });
+    WithEngine(std::move(call), ShowStrategy);
 }
 
 // As this namespace has them: its settings, else the configuration.
@@ -171,7 +173,7 @@ void AskStrategy(Call call, SetStrategy set) {
     set.by = ActOf(call);
     node.Ask(std::move(set), [call = std::move(call)](Result<Answer> answer) mutable {
         if (!answer) return call.RefuseAnswer(answer.error());
-        SendStrategy(std::move(call));
+        WithEngine(std::move(call), ShowStrategy, DoneButNotShown());
     });
 }
 

@@ -47,15 +47,18 @@ void ListWorkers(Call call) {
 }
 
 // After a change too, so that the caller sees what became of it.
-void SendWorker(Call call, WorkerId id) {
-    WithEngine(std::move(call), [id = std::move(id)](Call call, const Engine& engine) {
-        const auto worker = engine.FindWorker(id);
-        if (!worker) return call.RefuseAnswer(NoSuchWorker(id));
-        std::string body;
-        JsonWriter json(body);
-        WriteWorker(json, *worker);
-        call.Json(200, std::move(body));
-    });
+void SendWorker(Call call, WorkerId id, Error not_there = LeaderChanged()) {
+    WithEngine(
+        std::move(call),
+        [id = std::move(id)](Call call, const Engine& engine) {
+            const auto worker = engine.FindWorker(id);
+            if (!worker) return call.RefuseAnswer(NoSuchWorker(id));
+            std::string body;
+            JsonWriter json(body);
+            WriteWorker(json, *worker);
+            call.Json(200, std::move(body));
+        },
+        std::move(not_there));
 }
 
 void GetWorker(Call call) {
@@ -73,7 +76,7 @@ void SetStatus(Call call, WorkerStatus status) {
         .worker = *id, .status = status, .reason = std::move(body->reason), .by = ActOf(call)};
     node.Ask(std::move(set), [call = std::move(call), id = *id](Result<Answer> answer) mutable {
         if (!answer) return call.RefuseAnswer(answer.error());
-        SendWorker(std::move(call), std::move(id));
+        SendWorker(std::move(call), std::move(id), DoneButNotShown());
     });
 }
 
@@ -99,7 +102,7 @@ void SetCapacity(Call call) {
     SetWorkerCapacity set{.worker = *id, .capacity = body->capacity, .by = ActOf(call)};
     node.Ask(std::move(set), [call = std::move(call), id = *id](Result<Answer> answer) mutable {
         if (!answer) return call.RefuseAnswer(answer.error());
-        SendWorker(std::move(call), std::move(id));
+        SendWorker(std::move(call), std::move(id), DoneButNotShown());
     });
 }
 
