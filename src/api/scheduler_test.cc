@@ -243,29 +243,6 @@ TEST(SchedulerApi, StatusNamesNodeLeaderAndStore) {
     EXPECT_EQ(scheduler.Get("/version").Text("name"), "takt");
 }
 
-// Redis is at its maxmemory. Whoever looks must read that before what follows from it; a balancer
-// goes on sending, since results make room.
-TEST(SchedulerApi, AFullStoreIsTheFirstThingThatIsSaid) {
-    TestScheduler scheduler;
-    scheduler.store().Fill();
-
-    EXPECT_EQ(scheduler.Post("/api/v1/tasks", R"({"name": "n"})").status, 503);
-    const Answered status = scheduler.Get("/api/v1/scheduler/status");
-    EXPECT_EQ(status.json.at("store").at("trouble").as_string(), "it is at its maxmemory");
-    const Answered ready = scheduler.Get("/readyz");
-    EXPECT_EQ(ready.status, 200);
-    EXPECT_EQ(ready.Text("trouble"),
-              "the store is full and no new task is taken: it is at its maxmemory");
-
-    scheduler.StopNode();
-    const Answered refused = scheduler.Get("/readyz");
-    EXPECT_EQ(refused.status, 503);
-    EXPECT_TRUE(refused.Text("detail").starts_with("the store is full")) << refused.body;
-
-    scheduler.store().Fill(false);
-    EXPECT_FALSE(scheduler.Get("/readyz").Text("detail").contains("full"));
-}
-
 TEST(SchedulerApi, MetricsCountWhatHappened) {
     TestScheduler scheduler;
     scheduler.AttachWorker("w");

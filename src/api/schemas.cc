@@ -149,6 +149,7 @@ void AddSchedulerStatus(SchemaList& to) {
                         .Add("role", OneOf({"follower", "loading", "leader", "stopped"}))
                         .Add("is_leader", Bool())
                         .Add("leader", OrNull(leader))
+                        .Add("why_no_leader", OrNull(schema::Text()))
                         .Add("epoch", Integer(0))
                         .Add("elections", Integer(0))
                         .Add("version", schema::Text())

@@ -125,9 +125,10 @@ Result<int> ShowChange(const ClientOptions& options, const std::string& id,
 
 std::string StatusText(const boost::json::value& status) {
     const std::string role = Member(status, "role");
-    std::string leader =
-        "none; an election is under way, the store is in trouble, or none may "
-        "(scheduler.namespaces)";
+    std::string leader = "none; an election is under way, or the store is in trouble";
+    if (const std::string why = Member(status, "why_no_leader"); !why.empty()) {
+        leader = "none; " + why;
+    }
     if (const auto* row = FindMember(status, "leader"); row && row->is_object()) {
         leader = Member(*row, "node_id") + " at " + Member(*row, "address") + ", epoch " +
                  Member(*row, "epoch");

@@ -6,6 +6,8 @@ import subprocess
 import threading
 import time
 import unittest
+import urllib.error
+import urllib.request
 
 from harness import QUICK, TaktTest, environment, until
 
@@ -218,7 +220,11 @@ class LeftOut(TaktTest):
                            "--set", "scheduler.namespaces=billing")
         self.url = self.address_of(alone)
         until(lambda: "scheduler.namespaces leaves out 'default'" in alone.text(), "its log says it")
-        self.assertIn("none may (scheduler.namespaces)", self.run_takt("status").stdout)
+        why = "no scheduler that is there may lead 'default' (scheduler.namespaces)"
+        until(lambda: why in self.run_takt("status").stdout, "its status says it")
+        with self.assertRaises(urllib.error.HTTPError) as ready:
+            urllib.request.urlopen(self.url + "/readyz", timeout=10)
+        self.assertEqual(json.load(ready.exception)["detail"], why)
 
 
 if __name__ == "__main__":
