@@ -25,18 +25,20 @@ Error NoSuchExecutor(const WorkerId& id) {
 }
 
 // After a change too, so that the caller sees what became of it.
-void SendExecutor(PushLink& link, Call call, WorkerId id, BroughtTasks brought = {}) {
-    WithEngine(std::move(call), [&link, id = std::move(id), brought = std::move(brought)](
-                                    Call call, const Engine& engine) {
-        const auto worker = engine.FindWorker(id);
-        if (!worker || worker->row.link != LinkKind::kPush) {
-            return call.RefuseAnswer(NoSuchExecutor(id));
-        }
-        std::string body;
-        JsonWriter json(body);
-        WriteExecutor(json, *worker, link.View(id), brought);
-        call.Json(200, std::move(body));
-    });
+void SendExecutor(PushLink& link, Call call, WorkerId id, BroughtTasks brought, Error not_there) {
+    WithEngine(
+        std::move(call),
+        [&link, id = std::move(id), brought = std::move(brought)](Call call, const Engine& engine) {
+            const auto worker = engine.FindWorker(id);
+            if (!worker || worker->row.link != LinkKind::kPush) {
+                return call.RefuseAnswer(NoSuchExecutor(id));
+            }
+            std::string body;
+            JsonWriter json(body);
+            WriteExecutor(json, *worker, link.View(id), brought);
+            call.Json(200, std::move(body));
+        },
+        std::move(not_there));
 }
 
 void List(PushLink& link, Call call) {
@@ -55,7 +57,7 @@ void List(PushLink& link, Call call) {
 
 void Get(PushLink& link, Call call) {
     auto id = PathId<WorkerId>(call);
-    if (id) SendExecutor(link, std::move(call), std::move(*id));
+    if (id) SendExecutor(link, std::move(call), std::move(*id), {}, LeaderChanged());
 }
 
 // --- Registering --------------------------------------------------------------------------------
@@ -99,6 +101,14 @@ std::optional<Error> ConflictOf(const Engine& engine, const Registration& regist
     return std::nullopt;
 }
 
+// Of a registration of which a part is done, what says of the rest that it is not.
+Error HalfDone(Error error) {
+    if (error.code == ErrorCode::kUnavailable || error.code == ErrorCode::kExhausted) {
+        error.code = ErrorCode::kUnknown;
+    }
+    return error;
+}
+
 // Tasks that are being put; `done` is told the first failure, if there was one, when all are.
 struct PuttingTasks {
     explicit PuttingTasks(std::move_only_function<void(std::optional<Error>)> then)
@@ -106,18 +116,23 @@ struct PuttingTasks {
 
     std::move_only_function<void(std::optional<Error>)> done;
     std::atomic<std::size_t> waiting = 1;
+    std::atomic<bool> some_put = false;
     std::mutex mutex;
     std::optional<Error> failed;
 
     void OnePut(const Result<Answer>& answer) {
-        if (!answer) {
+        if (answer) {
+            some_put = true;
+        } else {
             const std::scoped_lock lock(mutex);
             if (!failed) failed = answer.error();
         }
         Count();
     }
     void Count() {
-        if (waiting.fetch_sub(1, std::memory_order_acq_rel) == 1) done(std::move(failed));
+        if (waiting.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+        if (failed && some_put) failed = HalfDone(std::move(*failed));
+        done(std::move(failed));
     }
 };
 
@@ -153,29 +168,27 @@ Flow<> Register(PushLink& link, Call call) {
                                                    .task_limits = services.config.task_limits,
                                                    .texts = services.texts});
     if (!registration) co_return call.RefuseRequest(registration.error());
-    const Worker& worker = registration->worker;
-    if (const auto no =
-            WhyNotYours(call, worker.id, worker.group, {.id = "instance_id", .service = "name"})) {
-        co_return call.Refuse(*no);
-    }
+    const WorkerId id = registration->worker.id;
+    std::optional<Problem> no =
+        WhyNotYours(call, id, registration->worker.group, {.id = "instance_id", .service = "name"});
+    if (no) co_return call.Refuse(*no);
     // Else a token for one service could make another one's executors its own.
-    if (!call.who().bounds.none()) {
-        const auto known = co_await KnownService(call, worker.id);
-        if (!known) co_return call.RefuseAnswer(known.error());
-        if (auto no = *known ? WhyNotYours(call, worker.id, **known, {.service = "instance_id"})
-                             : std::nullopt) {
-            no->detail += ", which has an executor '" + worker.id.text().str() + "'";
-            co_return call.Refuse(*no);
-        }
-    }
+    const auto may_take = [&](const Text& service) {
+        no = WhyNotYours(call, id, service, {.service = "instance_id"});
+        if (no) no->detail += ", which has an executor '" + id.text().str() + "'";
+        return !no;
+    };
+    const auto refuse = [&](const Error& error) {
+        no ? call.Refuse(*no) : call.RefuseAnswer(error);
+    };
+    // Its tasks are its service's: whoever is refused must not have changed them.
+    const auto free = co_await Answered<Result<void>>(
+        call, [&](auto done) { link.CheckId(registration->worker, std::move(done), may_take); });
+    if (!free) co_return refuse(free.error());
     const auto conflict = co_await Looked<std::optional<Error>>(
         call, [&](const Engine& engine) { return ConflictOf(engine, *registration); });
     if (!conflict) co_return call.RefuseAnswer(conflict.error());
     if (*conflict) co_return call.RefuseAnswer(**conflict);
-    // Its tasks are its service's: whoever is refused must not have changed them.
-    const auto free = co_await Answered<Result<void>>(
-        call, [&](auto done) { link.CheckId(registration->worker, std::move(done)); });
-    if (!free) co_return call.RefuseAnswer(free.error());
     BroughtTasks brought;
     for (const TaskRequest& request : registration->tasks) {
         brought.emplace_back(request.task->name, request.task->id.text());
@@ -184,11 +197,12 @@ Flow<> Register(PushLink& link, Call call) {
         PutTasks(services.node, std::move(registration->tasks), ActOf(call), std::move(done));
     });
     if (failed) co_return call.RefuseAnswer(*failed);
-    WorkerId id = registration->worker.id;
-    const auto registered = co_await Answered<Result<void>>(
-        call, [&](auto done) { link.Register(std::move(registration->worker), std::move(done)); });
-    if (!registered) co_return call.RefuseAnswer(registered.error());
-    SendExecutor(link, std::move(call), std::move(id), std::move(brought));
+    auto registered = co_await Answered<Result<void>>(call, [&](auto done) {
+        link.Register(std::move(registration->worker), std::move(done), may_take);
+    });
+    if (!registered && !brought.empty()) registered.error() = HalfDone(registered.error());
+    if (!registered) co_return refuse(registered.error());
+    SendExecutor(link, std::move(call), id, std::move(brought), DoneButNotShown());
 }
 
 // --- Changing -----------------------------------------------------------------------------------
@@ -209,7 +223,7 @@ Flow<> Beat(PushLink& link, Call call) {
     const auto beaten = co_await Answered<Result<void>>(
         call, [&](auto done) { link.Beat(*id, *load, std::move(done)); });
     if (!beaten) co_return call.RefuseAnswer(beaten.error());
-    SendExecutor(link, std::move(call), std::move(*id));
+    SendExecutor(link, std::move(call), std::move(*id), {}, DoneButNotShown());
 }
 
 Flow<> SetStatus(PushLink& link, Call call) {
@@ -225,7 +239,7 @@ Flow<> SetStatus(PushLink& link, Call call) {
                        std::move(done));
     });
     if (!set) co_return call.RefuseAnswer(set.error());
-    SendExecutor(link, std::move(call), std::move(*id));
+    SendExecutor(link, std::move(call), std::move(*id), {}, DoneButNotShown());
 }
 
 void Remove(PushLink& link, Call call) {

@@ -66,6 +66,7 @@ void PushInstance::Restore(std::vector<Assign> hand, const LeftAttempts& left) {
 }
 
 void PushInstance::Open() {
+    if (removing_) return;
     if (session_ != 0) context_->sessions.erase(session_);
     in_question = false;
     session_ = NewSessionId();
@@ -108,11 +109,19 @@ void PushInstance::Update(Worker row) {
         queue_.clear();
     }
     row_ = std::move(row);
+    ++registrations_;
+    removing_ = false;
     failures_ = 0;
     declared_offline = false;
     breaker_.Succeeded();
     Open();
     Watch();
+}
+
+void PushInstance::EndRemoval() {
+    removing_ = false;
+    // It may have given something back meanwhile.
+    if (session_ != 0) Open();
 }
 
 void PushInstance::Beat(const WorkerLoad& load) {

@@ -123,6 +123,12 @@ class PushInstance : public std::enable_shared_from_this<PushInstance> {
     void GoOn();
     // It registered again, and comes back whatever it was before.
     void Update(Worker row);
+    // How often it has.
+    std::uint64_t registrations() const { return registrations_; }
+    // An operator's removal of it is on its way to the store: a session that is opened behind it would
+    // bring back what is gone. What it has in hand it keeps, in case the removal is refused.
+    void BeginRemoval() { removing_ = true; }
+    void EndRemoval();
     // It said that it lives.
     void Beat(const WorkerLoad& load);
     // Whether the process that is known lives, by its health check if it has one, else by what was
@@ -219,6 +225,8 @@ class PushInstance : public std::enable_shared_from_this<PushInstance> {
     std::deque<AttemptRef> queue_;      // Of those not sent yet; may name some that are gone.
     std::vector<std::pair<AttemptRef, Result<HttpAnswer>>> late_;  // Came while parting.
     bool parted_ = false;
+    bool removing_ = false;
+    std::uint64_t registrations_ = 0;
     std::uint32_t calls_ = 0;
     CircuitBreaker breaker_;
     std::uint64_t breaker_timer_ = 0;

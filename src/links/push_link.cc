@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "links/push_answers.h"
 #include "links/push_hand_over.h"
 #include "links/session_id.h"
 #include "model/namespace.h"
@@ -13,33 +14,13 @@
 namespace takt::internal {
 namespace {
 
-// Settings that remember which executors an operator declared offline. Those of a hand-over
+// Settings that remember which executors are offline (OfflineKey) and those of a hand-over
 // (kLeftPrefix) begin alike: one read finds both.
-constexpr std::string_view kOfflinePrefix = "executor-offline/";
 constexpr std::string_view kSettingsPrefix = "executor-";
 constexpr Duration kRestoreDelay{1'000};
 
 // An order names no more schedulers than this: any one that lives is enough.
 constexpr std::size_t kCallbackBasesMax = 16;
-
-Text OfflineKey(const WorkerId& id) {
-    return Text(std::string(kOfflinePrefix) + id.text().str());
-}
-
-std::unexpected<Error> NotLeading() {
-    return Fail(ErrorCode::kUnavailable, "this scheduler does not lead, or has only just begun to");
-}
-
-std::unexpected<Error> NoExecutor(const WorkerId& id) {
-    return Fail(ErrorCode::kNotFound, "there is no executor '" + id.text().str() + "'", "id");
-}
-
-Done<Answer> WithoutAnswer(Done<void> done) {
-    return [done = std::move(done)](Result<Answer> answer) mutable {
-        if (!answer) return done(std::unexpected(std::move(answer.error())));
-        done({});
-    };
-}
 
 std::vector<Assign> HandOf(const Engine& engine, const WorkerId& id) {
     std::vector<Assign> hand;
@@ -206,7 +187,7 @@ void PushLink::Release(const Effects& effects) {
         context_->told.erase({verdict.attempt.execution.text(), verdict.attempt.token});
     }
     for (const CloseSession& close : effects.closes) {
-        if (of(close.session)) OnClosed(close.session);
+        if (of(close.session)) OnClosed(close);
     }
     // One that is offline has no session that could be closed.
     for (const Event& event : effects.events) {
@@ -218,94 +199,106 @@ void PushLink::Release(const Effects& effects) {
     }
 }
 
-// Ended by the engine: the executor was removed, or a stream worker took its id, or this process
-// was asleep for longer than a lease. Only the last one comes back.
-void PushLink::OnClosed(SessionId session) {
-    const WorkerId id = context_->sessions.at(session)->row().id;
+// Ended by the engine: the executor was removed, or a stream worker took its id, or there are as many
+// workers as there may be, or this process was asleep for longer than a lease. Only the last one comes
+// back at once, and one that found no room when it next shows that it lives.
+void PushLink::OnClosed(const CloseSession& close) {
+    const WorkerId id = context_->sessions.at(close.session)->row().id;
     const auto instance = FindInstance(id);
     instance->Drop();
     instance->in_question = true;
-    context_->node->Look(home_.term().Guard([this, id, instance](const Engine* engine) {
-        if (!engine || FindInstance(id) != instance) return;
-        if (!std::exchange(instance->in_question, false)) return;  // It registered meanwhile.
-        const auto worker = engine->FindWorker(id);
-        if (!worker || worker->leaving || worker->row.link != LinkKind::kPush) {
-            instances_.erase(id.text());
-        } else {
-            instance->Open();
-            instance->Watch();
-        }
-    }));
+    if (close.full) {
+        Log(LogLevel::kWarning, "executors", "no room for an executor",
+            {{"executor", id}, {"why", close.reason}});
+    }
+    context_->node->Look(
+        home_.term().Guard([this, id, instance, full = close.full](const Engine* engine) {
+            if (!engine || FindInstance(id) != instance) return;
+            if (!std::exchange(instance->in_question, false)) return;  // It registered meanwhile.
+            const auto worker = engine->FindWorker(id);
+            if (!worker || worker->leaving || worker->row.link != LinkKind::kPush) {
+                instances_.erase(id.text());
+            } else {
+                if (!full) instance->Open();
+                instance->Watch();
+            }
+        }));
 }
 
 // --- What the API asks --------------------------------------------------------------------------
 
-void PushLink::Register(Worker row, Done<void> done) {
-    Worker asked = row;
-    CheckId(std::move(asked),
-            [this, row = std::move(row), done = std::move(done)](Result<void> free) mutable {
-                if (!free) return done(std::move(free));
-                RegisterNow(std::move(row), std::move(done));
-            });
-}
-
-void PushLink::CheckId(Worker row, Done<void> done) {
-    context_->node->Look([this, row = std::move(row), done = std::move(done),
-                          stay = home_.stay()](const Engine* engine) mutable {
-        if (!stay.holds() || !engine || !ready_) return done(NotLeading());
+Flow<Result<void>> PushLink::Judge(const Worker& row, MayTake& may_take) {
+    const std::string id = row.id.text().str();
+    for (std::optional<Text> dead;;) {
+        const Engine* engine = co_await Looked(home_, *context_->node);
+        if (!engine || !ready_) co_return NotLeading();
         const auto worker = engine->FindWorker(row.id);
-        const bool taken = worker && worker->session != 0 && worker->row.link != LinkKind::kPush;
-        if (taken) {
-            return done(Fail(ErrorCode::kConflict,
-                             "a worker that is connected has the id '" + row.id.text().str() + "'",
-                             "instance_id"));
+        if (worker && worker->session != 0 && worker->row.link != LinkKind::kPush) {
+            co_return Fail(ErrorCode::kConflict,
+                           "a worker that is connected has the id '" + id + "'", "instance_id");
         }
-        CheckElsewhere(std::move(row), std::move(done));
-    });
-}
-
-// Two processes with one id would take it from each other for ever, and lose their work each time.
-// So the one that has it keeps it while it lives.
-void PushLink::CheckElsewhere(Worker row, Done<void> done) {
-    const auto known = FindInstance(row.id);
-    if (!known || !known->IsElsewhere(row)) return done({});
-    known->AskWhetherAlive([this, known, row = std::move(row), done = std::move(done),
-                            stay = home_.stay()](bool alive) mutable {
-        if (!stay.holds() || !ready_) return done(NotLeading());
-        if (!alive || !known->IsElsewhere(row)) return done({});
-        const std::string other = known->row().address.str();
+        // The engine has not heard yet of one that registered a moment ago.
+        const auto known = FindInstance(row.id);
+        const Worker* before = known ? &known->row() : nullptr;
+        if (!before && worker && worker->row.link == LinkKind::kPush) before = &worker->row;
+        if (before && may_take && !may_take(before->group)) {
+            co_return Fail(ErrorCode::kConflict,
+                           "the id '" + id + "' is an executor's of another service",
+                           "instance_id");
+        }
+        const bool online = (worker && worker->session != 0) || (known && known->session() != 0);
+        if (!online) {
+            if (auto admitted = engine->AdmitsWorker(); !admitted) co_return admitted;
+        }
+        if (!known || !known->IsElsewhere(row) || known->row().address == dead) {
+            co_return Result<void>();
+        }
+        // Two processes with one id would take it from each other for ever, and lose their work each
+        // time. So the one that has it keeps it while it lives.
+        const Text address = known->row().address;
+        const bool alive =
+            co_await home_.Wait<bool>([&](auto done) { known->AskWhetherAlive(std::move(done)); });
+        if (!alive) dead = address;
+        if (!alive || known->row().address != address || !known->IsElsewhere(row)) continue;
         Log(LogLevel::kWarning, "executors", "refused a registration: its id has another process",
-            {{"executor", row.id}, {"address", row.address.view()}, {"other", other}});
-        done(Fail(ErrorCode::kConflict,
-                  "another process has the id '" + row.id.text().str() + "' (" + other +
-                      ", which is alive): give each its own instance_id, or stop that one; if it "
-                      "is dead, wait until it is taken for dead; a process that moves to another "
-                      "address sends the same process_id as before",
-                  "instance_id"));
-    });
+            {{"executor", row.id}, {"address", row.address.view()}, {"other", address.view()}});
+        co_return Fail(ErrorCode::kConflict,
+                       "another process has the id '" + id + "' (" + address.str() +
+                           ", which is alive): give each its own instance_id, or stop that one; if "
+                           "it is dead, wait until it is taken for dead; a process that moves to "
+                           "another address sends the same process_id as before",
+                       "instance_id");
+    }
 }
 
-void PushLink::RegisterNow(Worker row, Done<void> done) {
+void PushLink::CheckId(Worker row, Done<void> done, MayTake may_take) {
+    Launch([](PushLink& link, Worker row, Done<void> done, MayTake may_take) -> Flow<> {
+        done(co_await link.Judge(row, may_take));
+    }(*this, std::move(row), std::move(done), std::move(may_take)));
+}
+
+void PushLink::Register(Worker row, Done<void> done, MayTake may_take) {
+    Launch(RegisterFlow(std::move(row), std::move(done), std::move(may_take)));
+}
+
+Flow<> PushLink::RegisterFlow(Worker row, Done<void> done, MayTake may_take) {
+    if (auto free = co_await Judge(row, may_take); !free) co_return done(std::move(free));
     const WorkerId id = row.id;
     auto& instance = instances_[id.text()];
     if (!instance) instance = std::make_shared<PushInstance>(context_, row);
     instance->Update(std::move(row));
     // Its answer comes when everything before it is committed too: by then the engine has taken it
     // in, or has too many.
-    Node& node = *context_->node;
-    node.Ask(SetSetting{.key = OfflineKey(id)},
-             [&node, id, done = std::move(done)](const Result<Answer>& answer) mutable {
-                 if (!answer) return done(std::unexpected(answer.error()));
-                 node.Look([id, done = std::move(done)](const Engine* engine) mutable {
-                     if (!engine) return done(NotLeading());
-                     if (engine->FindWorker(id)) return done({});
-                     if (auto admitted = engine->AdmitsWorker(); !admitted) {
-                         return done(std::move(admitted));
-                     }
-                     done(Fail(ErrorCode::kExhausted,
-                               "there are too many workers already; see scheduler.workers_max"));
-                 });
-             });
+    const auto kept = co_await Asked(home_, *context_->node, SetSetting{.key = OfflineKey(id)});
+    if (!kept) co_return done(PartlyDone(kept.error()));
+    const Engine* engine = co_await Looked(home_, *context_->node);
+    if (!engine) co_return done(PartlyDone(NotLeading().error()));
+    const auto worker = engine->FindWorker(id);
+    const auto admitted = engine->AdmitsWorker();
+    if (worker && (worker->session != 0 || admitted)) co_return done({});
+    if (!admitted) co_return done(admitted);
+    done(Fail(ErrorCode::kExhausted,
+              "there are too many workers already; see scheduler.workers_max"));
 }
 
 void PushLink::Beat(WorkerId id, WorkerLoad load, Done<void> done) {
@@ -315,46 +308,6 @@ void PushLink::Beat(WorkerId id, WorkerLoad load, Done<void> done) {
         if (!instance) return done(NoExecutor(id));
         instance->Beat(load);
         done({});
-    });
-}
-
-void PushLink::SetStatus(SetWorkerStatus set, Done<void> done) {
-    home_.Post([this, set = std::move(set), done = std::move(done)]() mutable {
-        if (!ready_) return done(NotLeading());
-        const auto instance = FindInstance(set.worker);
-        if (!instance) return done(NoExecutor(set.worker));
-        SetStatusNow(*instance, std::move(set), std::move(done));
-    });
-}
-
-void PushLink::SetStatusNow(PushInstance& instance, SetWorkerStatus set, Done<void> done) {
-    Node& node = *context_->node;
-    const WorkerId id = set.worker;
-    const WorkerStatus status = set.status;
-    instance.declared_offline = status == WorkerStatus::kOffline;
-    if (status == WorkerStatus::kOffline) {
-        node.Tell(SetSetting{.key = OfflineKey(id),
-                             .value = set.reason.empty() ? "offline" : set.reason});
-        // Maintenance would outlast being declared dead; draining does not, and starts nothing.
-        node.Tell(SetWorkerStatus{.worker = id, .status = WorkerStatus::kDraining});
-        instance.Leave();
-    } else {
-        node.Tell(SetSetting{.key = OfflineKey(id)});
-        if (status == WorkerStatus::kOnline && instance.session() == 0) instance.Open();
-    }
-    node.Ask(std::move(set), WithoutAnswer(std::move(done)));
-}
-
-void PushLink::Remove(WorkerId id, ActPtr by, Done<void> done) {
-    home_.Post([this, id = std::move(id), by = std::move(by), done = std::move(done)]() mutable {
-        if (!ready_) return done(NotLeading());
-        const auto instance = FindInstance(id);
-        if (!instance) return done(NoExecutor(id));
-        instance->Drop();
-        instances_.erase(id.text());
-        context_->node->Tell(SetSetting{.key = OfflineKey(id)});
-        context_->node->Ask(RemoveWorker{.worker = id, .force = true, .by = std::move(by)},
-                            WithoutAnswer(std::move(done)));
     });
 }
 

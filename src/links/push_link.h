@@ -75,15 +75,24 @@ class PushLink final : public Sink {
 
     // All of these: kUnavailable while this node does not lead or has only just begun to.
 
-    // Makes the executor known, or changes what is known of it. Answers after the commit. kConflict
-    // if a stream worker has the id, or another process elsewhere that lives; kExhausted if there are
-    // too many workers.
-    void Register(Worker row, Done<void> done);
-    // Whether somebody else has its id, as Register would say: kConflict. Changes nothing.
-    void CheckId(Worker row, Done<void> done);
+    // Whether a caller may take an id that is this service's. Called on the node's thread, not after
+    // `done`.
+    using MayTake = std::move_only_function<bool(const Text& service)>;
+
+    // Makes the executor known, or changes what is known of it, in the step that finds nothing against
+    // it. Answers after the commit. kConflict if a stream worker has the id, or another process
+    // elsewhere that lives, or a service that may not be taken from; kExhausted if there are too many
+    // workers. kUnknown: it may be registered; said again, it is.
+    void Register(Worker row, Done<void> done, MayTake may_take = {});
+    // Whether Register would say kConflict or kExhausted now. Changes nothing.
+    void CheckId(Worker row, Done<void> done, MayTake may_take = {});
     // kNotFound if there is no such executor; also below.
     void Beat(WorkerId id, WorkerLoad load, Done<void> done);
-    // kOnline, kMaintenance or kOffline.
+
+    // An operator's word, see push_operators.cc. The executor goes on as before until it is stored, and
+    // for good if it is refused; kUnknown: some of it may have been done.
+
+    // kOnline, kMaintenance or kOffline. kConflict: it registered again meanwhile.
     void SetStatus(SetWorkerStatus set, Done<void> done);
     void Remove(WorkerId id, ActPtr by, Done<void> done);
 
@@ -136,11 +145,13 @@ class PushLink final : public Sink {
     Flow<> AwaitAnswers(Action done);
     Flow<> PassOn(AttemptRef attempt, ServiceReport report);
     void TickLater();
-    void OnClosed(SessionId session);
-    // `done` comes on the node's thread, while this node leads or with an error.
-    void CheckElsewhere(Worker row, Done<void> done);
-    void RegisterNow(Worker row, Done<void> done);
-    void SetStatusNow(PushInstance& instance, SetWorkerStatus set, Done<void> done);
+    void OnClosed(const CloseSession& close);
+    // Fails with what speaks against a registration; goes on in the turn that found nothing.
+    Flow<Result<void>> Judge(const Worker& row, MayTake& may_take);
+    Flow<> RegisterFlow(Worker row, Done<void> done, MayTake may_take);
+    Flow<> SetStatusFlow(std::shared_ptr<PushInstance> instance, SetWorkerStatus set,
+                         Done<void> done);
+    Flow<> RemoveFlow(std::shared_ptr<PushInstance> instance, ActPtr by, Done<void> done);
     void TakeCallback(const Engine* engine, CallbackReport report, CallbackDone done);
     void JudgeStored(CallbackReport report, CallbackDone done);
     void OnVerdict(const internal::Verdict& verdict);

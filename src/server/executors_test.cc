@@ -258,7 +258,9 @@ TEST_F(ExecutorsTest, ARegistrationBeyondTheQuotaNamesTheQuota) {
     const auto put = [&](const std::string& id) {
         return Send(
             HttpMethod::kPost, space + "/executors/register",
-            R"({"name": "pay", "base_url": "http://127.0.0.1:1", "instance_id": ")" + id + "\"}");
+            R"({"name": "pay", "base_url": "http://127.0.0.1:1", "instance_id": ")" + id +
+                (id == "one" ? "\"}"
+                             : R"(", "tasks": [{"task_name": "report", "cron": "@daily"}]})"));
     };
     EXPECT_EQ(put("one").status, 200);
     const HttpAnswer refused = put("two");
@@ -267,6 +269,8 @@ TEST_F(ExecutorsTest, ARegistrationBeyondTheQuotaNamesTheQuota) {
     EXPECT_EQ(problem.at("field").as_string(), "quotas.workers");
     EXPECT_NE(problem.at("detail").as_string().find("its quota workers (1)"), std::string::npos);
     EXPECT_EQ(put("one").status, 200) << "it is there already";
+    const auto tasks = boost::json::parse(Get(space + "/tasks").body);
+    EXPECT_TRUE(tasks.at("items").as_array().empty()) << "whoever is refused has changed nothing";
 }
 
 }  // namespace
