@@ -3,10 +3,14 @@
 #include <mysqld_error.h>
 
 #include <algorithm>
+#include <chrono>
+#include <future>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "base/log.h"
+#include "base/time.h"
 #include "store/mysql/schema.h"
 #include "store/mysql/values.h"
 
@@ -69,27 +73,89 @@ std::vector<Partition> PartitionsThere(Connection& connection, const std::string
     return there;
 }
 
-// A step that stopped half way has added some columns already.
-void RunStep(Connection& connection, const std::string& prefix, const std::string& statement) {
-    const std::size_t each = statement.find(kEach);
-    if (each != std::string::npos) {
-        for (const Partition partition : PartitionsThere(connection, prefix)) {
+// The answers to a statement that a step which stopped half way has done already. (A server drops one
+// index and adds the other, or does neither.)
+bool IsDone(const MysqlError& error) {
+    return error.code() == ER_DUP_FIELDNAME || error.code() == ER_DUP_KEYNAME ||
+           error.code() == ER_CANT_DROP_FIELD_OR_KEY;
+}
+
+// Of a partition some tables may be missing: they are made when it is used, as they are then.
+bool IsLeftOut(const MysqlError& error, Partition partition) {
+    return partition != kDefaultPartition && error.code() == ER_NO_SUCH_TABLE;
+}
+
+// How far the server says that it is, in percent, or that it does not say.
+std::string Progress(Connection& connection, std::uint64_t session) {
+    try {
+        Rows row = connection.Query(fmt::format(
+            "SELECT progress FROM information_schema.processlist WHERE id = {}", session));
+        if (row.Next()) return std::string(row.Bytes(0));
+    } catch (const MysqlError&) {  // MySQL has no such column, and no such table since 9.0.
+    }
+    return {};
+}
+
+// Runs the statements of steps. Those that go through all rows take longer than any other call may, so
+// they have a connection of their own; `watching` sees how far they are, and holds the lock.
+class Steps {
+  public:
+    Steps(Connection& watching, const MysqlOptions& options)
+        : watching_(watching), prefix_(options.prefix), connection_(options, kPatience) {
+        // Not those of the server, which are for queries, and for who may wait behind others.
+        connection_.Run(
+            fmt::format("SET SESSION lock_wait_timeout = {0}, innodb_lock_wait_timeout = {0} "
+                        "/*M!, max_statement_time = 0 */",
+                        std::max<std::int64_t>(1, options.timeout.count() / 2)));
+        Rows row = connection_.Query("SELECT CONNECTION_ID()");
+        if (row.Next()) session_ = row.Unsigned(0);
+    }
+
+    void Run(const std::string& statement) {
+        const std::size_t each = statement.find(kEach);
+        if (each == std::string::npos) return RunOne(statement, kDefaultPartition);
+        for (const Partition partition : PartitionsThere(connection_, prefix_)) {
             std::string own = statement;
-            own.replace(each, kEach.size(), TablePrefix(prefix, partition));
+            own.replace(each, kEach.size(), TablePrefix(prefix_, partition));
             const std::size_t number = own.find(kEachNumber);
             if (number != std::string::npos) {
                 own.replace(number, kEachNumber.size(), std::to_string(partition));
             }
-            connection.Run(own);
+            RunOne(own, partition);
         }
-        return;
     }
-    try {
-        connection.Run(statement);
-    } catch (const MysqlError& error) {
-        if (error.code() != ER_DUP_FIELDNAME) throw;
+
+  private:
+    // The longest of which a client can be told.
+    static constexpr std::chrono::hours kPatience{24};
+    static constexpr std::chrono::seconds kPause{10};
+
+    void RunOne(const std::string& statement, Partition partition) {
+        const Steady begin = SteadyClock::now();
+        auto done = std::async(std::launch::async, [&] { connection_.Run(statement); });
+        bool told = false;
+        const auto tell = [&](std::string_view what, const std::string& percent) {
+            const auto passed = std::chrono::ceil<std::chrono::seconds>(SteadyClock::now() - begin);
+            Log(LogLevel::kInfo, "store", what,
+                {{"statement", statement}, {"seconds", passed.count()}, {"percent", percent}});
+        };
+        while (done.wait_for(kPause) != std::future_status::ready) {
+            told = true;
+            tell("the tables are still being changed", Progress(watching_, session_));
+        }
+        try {
+            done.get();
+        } catch (const MysqlError& error) {
+            if (!IsDone(error) && !IsLeftOut(error, partition)) throw;
+        }
+        if (told) tell("the tables were changed", "100");
     }
-}
+
+    Connection& watching_;
+    const std::string& prefix_;
+    Connection connection_;
+    std::uint64_t session_ = 0;
+};
 
 }  // namespace
 
@@ -117,10 +183,12 @@ Result<void> Migrate(Connection& connection, const MysqlOptions& options,
     Rows got = connection.Query(
         fmt::format("SELECT GET_LOCK({}, {})", lock, options.timeout.count() / 2 + 1));
     if (!got.Next() || got.Int(0) != 1) {
-        return Fail(ErrorCode::kUnavailable,
-                    "another scheduler is still creating the tables of " + Describe(options));
+        return Fail(
+            ErrorCode::kUnavailable,
+            "another scheduler is still creating or changing the tables of " + Describe(options));
     }
-    // What waits for longer than we do must not stand in the way of the schedulers that are there.
+    // Statements that wait for longer than we do must not stand in the way of the schedulers that are
+    // there.
     connection.Run(
         fmt::format("SET SESSION lock_wait_timeout = {0}, innodb_lock_wait_timeout = {0}",
                     std::max<std::int64_t>(1, options.timeout.count() / 2)));
@@ -136,10 +204,15 @@ Result<void> Migrate(Connection& connection, const MysqlOptions& options,
         connection.Run(fmt::format("ALTER TABLE {}nodes COMMENT = ''", prefix));
         older = MarkMigration(connection, prefix, version, migrations.size());
     }
-    for (; !older && version < migrations.size(); ++version) {
-        for (const std::string& statement : migrations[version]) {
-            RunStep(connection, prefix, statement);
+    std::optional<Steps> steps;
+    const bool rows = version > 0;  // Else the tables are made just now.
+    if (!older && version < migrations.size()) steps.emplace(connection, options);
+    for (; steps && version < migrations.size(); ++version) {
+        if (rows) {
+            Log(LogLevel::kInfo, "store", "raising the schema of the tables",
+                {{"from", std::uint64_t{version}}, {"to", std::uint64_t{version + 1}}});
         }
+        for (const std::string& statement : migrations[version]) steps->Run(statement);
         connection.Run(fmt::format("REPLACE INTO {}schema (only_row, version) VALUES (1, {})",
                                    prefix, version + 1));
     }
