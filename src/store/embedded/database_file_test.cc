@@ -1,6 +1,7 @@
 // Files that are not what they should be: refused with a sentence, and left as they are.
 #include "store/embedded/database_file.h"
 
+#include <fmt/core.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -8,6 +9,7 @@
 #include <fstream>
 #include <functional>
 
+#include "base/log.h"
 #include "store/conformance/suite.h"
 #include "store/embedded/fault_vfs.h"
 #include "store/embedded/salvage.h"
@@ -139,7 +141,7 @@ INSTANTIATE_TEST_SUITE_P(
                    newer.QueryText("PRAGMA journal_mode = DELETE");
                    newer.Run("PRAGMA user_version = 99");
                },
-               "newer Takt (schema 99, this one knows 2)"}),
+               "newer Takt (schema 99, this one knows 3)"}),
     testing::PrintToStringParamName());
 
 // The power failed while the very first start was making the file.
@@ -300,6 +302,56 @@ TEST(DatabaseFileTest, AFileOfVersion1IsTakenOver) {
     });
     ASSERT_TRUE(list) << list.error().detail;
     EXPECT_EQ(list->size(), 1u);
+}
+
+// Finished executions of two namespaces, from before there was an index by task and status. A step that
+// an error stops leaves the file to the version before.
+TEST(DatabaseFileTest, AFileOfVersion2IsRaisedInAllItsNamespaces) {
+    const TemporaryDirectory directory;
+    const std::string path = directory.path() + "/takt.db";
+    {
+        Connection old(path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, "");
+        old.Run(kVersion1);
+        ASSERT_TRUE(Migrate(old, path, Migrations().first(2)));
+        old.Run(PartitionSql(7));
+        for (const char* table : {"p7_history", "p7_child_history"}) {
+            old.Run(
+                fmt::format("DROP INDEX {0}_task_status;CREATE INDEX {0}_task ON {0} (task_id) "
+                            "WHERE task_id IS NOT NULL",
+                            table));
+        }
+        old.Run(
+            "UPDATE live SET status = 'failed', finished_at_ms = 600;"
+            "INSERT INTO history SELECT * FROM live;INSERT INTO p7_history SELECT * FROM live;"
+            "DELETE FROM live");
+        // Dies in the middle of it, and leaves no index that only one of the two versions knows.
+        std::vector<std::string> dying(Migrations().begin(), Migrations().end());
+        dying.back() += "SELECT nonsense";
+        EXPECT_THROW(std::ignore = Migrate(old, path, dying), SqliteError);
+        EXPECT_EQ(old.QueryInt("SELECT count(*) FROM sqlite_schema WHERE name LIKE "
+                               "'%task_status'"),
+                  0);
+    }
+    const LogCapture log;
+    auto store = OpenEmbedded({.directory = directory.path()});
+    ASSERT_TRUE(store) << store.error().detail;
+
+    EXPECT_THAT(log.lines(), testing::Contains(HasSubstr("raising the schema")));
+    EXPECT_THAT(log.lines(), testing::Contains(HasSubstr("was raised")));
+    using Rows = std::vector<Execution>;
+    for (const Partition partition : {Partition{0}, Partition{7}}) {
+        for (const std::vector<Status>& statuses :
+             {std::vector<Status>{}, {Status::kFailed}, {Status::kSuccess}}) {
+            const auto list = Await<Rows>([&](Done<Rows> d) {
+                (*store)->ListExecutions(
+                    {.partition = partition, .task = TaskId("t-1"), .statuses = statuses},
+                    std::move(d));
+            });
+            ASSERT_TRUE(list) << list.error().detail;
+            const bool other = statuses == std::vector<Status>{Status::kSuccess};
+            EXPECT_EQ(list->size(), other ? 0u : 1u);
+        }
+    }
 }
 
 // The next release brings a second step; its update is interrupted once by an error.

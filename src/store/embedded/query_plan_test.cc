@@ -45,6 +45,13 @@ TEST(QueryPlanTest, NoListSortsAndEveryIndexedFilterUsesItsIndex) {
             if (filter.parent) EXPECT_NE(plan.find("_parent"), std::string::npos) << plan;
             if (by_index)
                 EXPECT_NE(plan.find("USING INDEX"), std::string::npos) << query.sql << plan;
+            // One task, one status, and from there on by serial: neither others of the task are read
+            // nor others with the status.
+            if (history && query.sql.find(" task_id = ?") != std::string::npos) {
+                EXPECT_NE(plan.find("_task_status (task_id=? AND status=?"), std::string::npos)
+                    << query.sql << plan;
+                EXPECT_EQ(plan.find("rowid") != std::string::npos, (bits & 48) != 0) << plan;
+            }
             // Else it walks down the primary key from the cursor, if there is one.
             if (!by_index && (bits & 48)) {
                 EXPECT_NE(plan.find("USING INTEGER PRIMARY KEY"), std::string::npos)

@@ -105,7 +105,7 @@ std::vector<std::string> MakeTables(Connection& fresh, const FileSchema& schema)
         }
         return names;
     }
-    for (const std::string& step : Migrations()) fresh.Run(step);
+    for (const std::string& step : Migrations()) fresh.Run(StepSql(step, kDefaultPartition));
     std::set<Partition> partitions = {kDefaultPartition};
     for (const SchemaPart& table : schema.tables) partitions.insert(PartitionOfTable(table.name));
     for (const Partition partition : partitions) {

@@ -3,8 +3,13 @@
 #include <fmt/core.h>
 
 #include <array>
+#include <chrono>
+#include <optional>
+#include <set>
 
+#include "base/log.h"
 #include "base/number.h"
+#include "base/time.h"
 
 namespace takt::internal::embedded {
 namespace {
@@ -138,16 +143,101 @@ CREATE TABLE {0}audit (
     body BLOB NOT NULL);
 )";
 
-std::string RowsSql(std::string_view step, Partition partition) {
-    return fmt::format(fmt::runtime(step), TablePrefix(partition), kExecutionColumns1);
+// The index by task has the status too: what is rare in a task that runs often is found at once. It is
+// built over all that is there, unlike those of the steps before.
+constexpr std::string_view kRows3 = R"(
+CREATE INDEX {0}history_task_status ON {0}history (task_id, status) WHERE task_id IS NOT NULL;
+DROP INDEX {0}history_task;
+CREATE INDEX {0}child_history_task_status ON {0}child_history (task_id, status)
+    WHERE task_id IS NOT NULL;
+DROP INDEX {0}child_history_task;
+)";
+
+std::string RowsSql(std::string_view step, std::string_view prefix) {
+    return fmt::format(fmt::runtime(step), prefix, kExecutionColumns1);
+}
+
+// In a step, the prefix of each partition that has tables: it is run for one after the other.
+constexpr std::string_view kEach = "<each>";
+
+std::set<Partition> PartitionsThere(Connection& connection) {
+    std::set<Partition> there = {kDefaultPartition};
+    Statement tables = connection.Prepare(
+        "SELECT name FROM sqlite_schema WHERE type = 'table' AND name GLOB 'p[0-9]*_live'");
+    while (tables.Step()) there.insert(PartitionOfTable(tables.row().Bytes(0)));
+    return there;
+}
+
+// Tells the log that a step is done, and from time to time that it is not yet.
+class StepLog {
+  public:
+    StepLog(Connection& connection, const std::string& path, std::int64_t version)
+        : connection_(connection), path_(path), version_(version) {
+        const std::int64_t bytes =
+            connection.QueryInt("PRAGMA page_count") * connection.QueryInt("PRAGMA page_size");
+        Log(LogLevel::kInfo, "store", "raising the schema of the database",
+            {{"file", path_}, {"from", version_}, {"to", version_ + 1}, {"bytes", bytes}});
+        sqlite3_progress_handler(
+            connection_.get(), kInstructionsPerLook,
+            [](void* self) {
+                static_cast<StepLog*>(self)->Look();
+                return 0;
+            },
+            this);
+    }
+    ~StepLog() { sqlite3_progress_handler(connection_.get(), 0, nullptr, nullptr); }
+    StepLog(const StepLog&) = delete;
+    StepLog& operator=(const StepLog&) = delete;
+
+    void NoteDone() const { Tell("the schema of the database was raised"); }
+
+  private:
+    static constexpr int kInstructionsPerLook = 1'000'000;
+    static constexpr std::chrono::seconds kPause{10};
+
+    void Look() {
+        if (SteadyClock::now() - told_ < kPause) return;
+        told_ = SteadyClock::now();
+        Tell("still raising the schema of the database");
+    }
+    void Tell(std::string_view what) const {
+        const auto passed = std::chrono::ceil<std::chrono::seconds>(SteadyClock::now() - begin_);
+        Log(LogLevel::kInfo, "store", what,
+            {{"file", path_}, {"to", version_ + 1}, {"seconds", passed.count()}});
+    }
+
+    Connection& connection_;
+    const std::string& path_;
+    const std::int64_t version_;
+    const Steady begin_ = SteadyClock::now();
+    Steady told_ = begin_;
+};
+
+void RunStep(Connection& connection, const std::string& step, std::int64_t to) {
+    connection.Run("BEGIN IMMEDIATE");
+    try {
+        if (step.find(kEach) == std::string::npos) {
+            connection.Run(step);
+        } else {
+            for (const Partition partition : PartitionsThere(connection)) {
+                connection.Run(StepSql(step, partition));
+            }
+        }
+        connection.Run(fmt::format("PRAGMA user_version = {}", to));
+        connection.Run("COMMIT");
+    } catch (const SqliteError&) {
+        if (connection.in_transaction()) connection.Run("ROLLBACK");
+        throw;
+    }
 }
 
 }  // namespace
 
 std::span<const std::string> Migrations() {
-    static const std::array<std::string, 2> kMigrations = {
-        RowsSql(kRows1, kDefaultPartition) + std::string(kShared1),
-        RowsSql(kRows2, kDefaultPartition),
+    static const std::array<std::string, 3> kMigrations = {
+        RowsSql(kRows1, "") + std::string(kShared1),
+        RowsSql(kRows2, ""),
+        RowsSql(kRows3, kEach),
     };
     return kMigrations;
 }
@@ -163,7 +253,20 @@ Partition PartitionOfTable(std::string_view table) {
 }
 
 std::string PartitionSql(Partition partition) {
-    return RowsSql(kRows1, partition) + RowsSql(kRows2, partition);
+    std::string sql;
+    for (const std::string_view step : {kRows1, kRows2, kRows3}) {
+        sql += RowsSql(step, TablePrefix(partition));
+    }
+    return sql;
+}
+
+std::string StepSql(const std::string& step, Partition partition) {
+    std::string sql = step;
+    const std::string prefix = TablePrefix(partition);
+    for (std::size_t at = 0; (at = sql.find(kEach, at)) != std::string::npos;) {
+        sql.replace(at, kEach.size(), prefix);
+    }
+    return sql;
 }
 
 std::vector<std::string> PartitionTables(Partition partition) {
@@ -185,16 +288,13 @@ Result<void> Migrate(Connection& connection, const std::string& path,
                                 "start that version again or choose another --store",
                                 path, version, newest));
     }
+    const bool rows = version > 0;  // Else it is made just now.
     for (; version < newest; ++version) {
-        connection.Run("BEGIN IMMEDIATE");
-        try {
-            connection.Run(migrations[static_cast<std::size_t>(version)]);
-            connection.Run(fmt::format("PRAGMA user_version = {}", version + 1));
-            connection.Run("COMMIT");
-        } catch (const SqliteError&) {
-            if (connection.in_transaction()) connection.Run("ROLLBACK");
-            throw;
-        }
+        const std::string& step = migrations[static_cast<std::size_t>(version)];
+        std::optional<StepLog> log;
+        if (rows) log.emplace(connection, path, version);
+        RunStep(connection, step, version + 1);
+        if (log) log->NoteDone();
     }
     return {};
 }

@@ -16,8 +16,10 @@ namespace takt::internal::embedded {
 constexpr std::int64_t kApplicationId = 0x54414B54;
 
 // The SQL that leads from version i to i + 1. Steps are only ever added; one that changes tables of
-// rows has to do so for each partition that has them.
+// rows does so for each partition that has them.
 std::span<const std::string> Migrations();
+// A step as it is for one partition.
+std::string StepSql(const std::string& step, Partition partition);
 
 // Each partition has tables of its own for its rows, so that none walks through another's: those of
 // the default one have no prefix, those of 7 begin with "p7_".
@@ -29,7 +31,8 @@ std::string PartitionSql(Partition partition);
 // The names of a partition's tables, with their prefix.
 std::vector<std::string> PartitionTables(Partition partition);
 
-// Brings the database to the newest version; each step is one transaction. kInvalid, naming `path`,
+// Brings the database to the newest version; each step is one transaction, so that one which was
+// interrupted is done again. The log tells how long it takes. kInvalid, naming `path`,
 // if it is newer than the steps or not one of ours. Throws SqliteError.
 Result<void> Migrate(Connection& connection, const std::string& path,
                      std::span<const std::string> migrations);

@@ -135,6 +135,52 @@ TEST_F(MysqlMigrateTest, AnUpgradeThatStoppedAtAnyStatementIsFinished) {
     }
 }
 
+// Finished executions of two namespaces, from before there was an index by task and status, and a
+// scheduler that dies at each of the statements in turn.
+TEST_F(MysqlMigrateTest, TablesOfVersion3GetTheirIndexWhereverAnUpgradeStopped) {
+    const MysqlOptions options = database_.options();
+    const auto all = Migrations(options.prefix);
+    Connection old(options);
+    ASSERT_TRUE(Migrate(old, options, std::span(all).first(3)));
+    old.Run(PartitionSql(options.prefix, 7));
+    old.Run(
+        "ALTER TABLE takt_7_history ADD KEY history_task (task_id), DROP KEY history_task_status;"
+        "ALTER TABLE takt_7_child_history ADD KEY child_history_task (task_id), DROP KEY "
+        "child_history_task_status;"
+        "INSERT INTO takt_7_history (serial, id, task_id, task_name, type, queue, origin, status) "
+        "VALUES (70, 'seven', 't-1', 'n', 'mail', 'default', 'fire', 'failed');"
+        "INSERT INTO takt_terms (partition_id, epoch, nonce, sequence, last_serial) VALUES "
+        "(7, 2, 9, 1, 60)");
+    for (std::size_t done = 0; done <= all[3].size(); ++done) {
+        auto steps = all;
+        steps[3].resize(done);
+        steps[3].push_back("not a statement");
+        Connection dying(options);
+        EXPECT_THROW(static_cast<void>(Migrate(dying, options, steps)), MysqlError);
+    }
+    Connection next(options);
+    const Result<void> finished = Migrate(next, options, all);
+
+    ASSERT_TRUE(finished) << finished.error().detail;
+    for (const char* table :
+         {"takt_history", "takt_child_history", "takt_7_history", "takt_7_child_history"}) {
+        Rows keys = old.Query(fmt::format(
+            "SELECT GROUP_CONCAT(column_name ORDER BY seq_in_index) FROM "
+            "information_schema.statistics WHERE table_schema = DATABASE() AND table_name = '{}' "
+            "AND index_name LIKE '%_task%'",
+            table));
+        ASSERT_TRUE(keys.Next());
+        EXPECT_EQ(keys.Bytes(0), "task_id,status") << table;
+    }
+    EXPECT_FALSE(old.Query("SELECT 1 FROM takt_terms WHERE nonce <> 0").Next());
+    const auto store = Open();
+    ASSERT_TRUE(store);
+    const auto list =
+        List(*store, {.partition = 7, .task = TaskId("t-1"), .statuses = {Status::kFailed}});
+    ASSERT_TRUE(list) << list.error().detail;
+    EXPECT_EQ(list->size(), 1u);
+}
+
 // An index over ten million rows takes the server a minute, and no call may take as long otherwise.
 TEST_F(MysqlMigrateTest, AStepThatTakesLongerThanACallMayIsWaitedFor) {
     MysqlOptions options = database_.options();

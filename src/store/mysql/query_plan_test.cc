@@ -64,13 +64,20 @@ TEST_F(MysqlQueryPlanTest, NoListSortsAndEveryIndexedFilterUsesItsIndex) {
             if (filter.parent || text.find(" parent = ") != std::string::npos)
                 key = table + "_parent";
             else if (filter.task)
-                key = table + "_task";
+                key = table + (history ? "_task_status" : "_task");
             else if (history && filter.worker)
                 key = table + "_worker";
             else if (history && (bits & 2))
                 key = table + "_status";
             if (once) key = "PRIMARY";
             EXPECT_EQ(plan.Bytes(5), key) << text;
+            // One task, one status, and from there on by serial.
+            if (key.ends_with("_task_status")) {
+                const bool range = (bits & 48) != 0;
+                EXPECT_EQ(plan.Bytes(3), range ? "range" : "ref") << text;
+                if (!range) EXPECT_EQ(plan.Bytes(7), "const,const") << text;
+                EXPECT_LT(plan.Int(8), 1000) << text;
+            }
             EXPECT_FALSE(plan.Next()) << text;
         }
     }

@@ -57,12 +57,13 @@ constexpr std::array<std::string_view, 6> kAddedColumns2 = {
 };
 
 // An index of InnoDB ends with the primary key, so each of these is in the order of a list.
-// {0} is the prefix of the partition's tables, {1} the columns of an execution.
+// {0} is the prefix of the partition's tables, {1} the columns of an execution, {2} the end of the
+// index by task, which step 4 changed.
 constexpr std::array<std::string_view, 7> kRows1 = {
     R"({0}live ({1},
     UNIQUE KEY live_id (id), KEY live_task (task_id)))",
     R"({0}history ({1},
-    UNIQUE KEY history_id (id), KEY history_task (task_id), KEY history_status (status),
+    UNIQUE KEY history_id (id), KEY history_task{2}, KEY history_status (status),
     KEY history_worker (worker), KEY history_finished (finished_at_ms)))",
     R"({0}tasks (
     id VARCHAR(64) NOT NULL PRIMARY KEY,
@@ -98,7 +99,7 @@ constexpr std::array<std::string_view, 4> kRows2 = {
     R"({0}child_live ({1},
     UNIQUE KEY child_live_id (id), KEY child_live_task (task_id), KEY child_live_parent (parent)))",
     R"({0}child_history ({1},
-    UNIQUE KEY child_history_id (id), KEY child_history_task (task_id),
+    UNIQUE KEY child_history_id (id), KEY child_history_task{2},
     KEY child_history_status (status), KEY child_history_worker (worker),
     KEY child_history_parent (parent)))",
     R"({0}records (
@@ -166,10 +167,14 @@ constexpr std::array<std::string_view, 12> kRowTables = {
 constexpr std::array<std::string_view, 4> kSharedTables = {"terms", "leases", "nodes",
                                                            "schedulers"};
 
+// The end of the index of finished executions by task.
+constexpr std::string_view kTaskKey1 = " (task_id)";
+constexpr std::string_view kTaskKey4 = "_status (task_id, status)";
+
 std::string CreateTable(std::string_view table, const std::string& prefix,
-                        const std::string& columns) {
-    return "CREATE TABLE IF NOT EXISTS " + fmt::format(fmt::runtime(table), prefix, columns) +
-           std::string(kTableOptions);
+                        const std::string& columns, std::string_view task_key = kTaskKey1) {
+    return "CREATE TABLE IF NOT EXISTS " +
+           fmt::format(fmt::runtime(table), prefix, columns, task_key) + std::string(kTableOptions);
 }
 
 std::string ExecutionColumns2() {
@@ -214,7 +219,15 @@ std::vector<std::vector<std::string>> Migrations(const std::string& prefix) {
         fmt::format("UPDATE {0}terms SET once_after = GREATEST(once_after, (SELECT "
                     "IFNULL(MAX(serial), 0) FROM {1}live)) WHERE partition_id = {2}",
                     prefix, kEach, kEachNumber)};
-    return {first, second, third};
+    // The index by task has the status too, which finds what is rare in a task. One statement for each
+    // table, which the server does whole or not at all. Terms end, so that a scheduler of the version
+    // before that was frozen meanwhile makes no tables of a namespace as they were.
+    std::vector<std::string> fourth = {fmt::format("UPDATE {}terms SET nonce = 0", prefix)};
+    for (const std::string_view table : {"history", "child_history"}) {
+        fourth.push_back(fmt::format("ALTER TABLE {0}{1} ADD KEY {1}_task{2}, DROP KEY {1}_task",
+                                     kEach, table, kTaskKey4));
+    }
+    return {first, second, third, fourth};
 }
 
 std::string TablePrefix(const std::string& prefix, Partition partition) {
@@ -225,10 +238,10 @@ std::string PartitionSql(const std::string& prefix, Partition partition) {
     const std::string own = TablePrefix(prefix, partition);
     std::string sql;
     for (const std::string_view table : kRows1) {
-        sql += CreateTable(table, own, ExecutionColumns2()) + ";";
+        sql += CreateTable(table, own, ExecutionColumns2(), kTaskKey4) + ";";
     }
     for (const std::string_view table : kRows2) {
-        sql += CreateTable(table, own, ExecutionColumns2()) + ";";
+        sql += CreateTable(table, own, ExecutionColumns2(), kTaskKey4) + ";";
     }
     return sql + CreateOnceLive(own);
 }

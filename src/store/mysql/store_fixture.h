@@ -68,9 +68,9 @@ class MysqlStoreTest : public testing::Test {
         return BeginAsk<void>(
             [&](Done<void> done) { store.Commit(std::move(batch), std::move(done)); });
     }
-    static Result<std::vector<Execution>> List(Store& store) {
+    static Result<std::vector<Execution>> List(Store& store, const ExecutionFilter& filter = {}) {
         using Many = std::vector<Execution>;
-        return Await<Many>([&](Done<Many> done) { store.ListExecutions({}, std::move(done)); });
+        return Await<Many>([&](Done<Many> done) { store.ListExecutions(filter, std::move(done)); });
     }
 
     // A pending execution whose id is the text of its serial, as a generated one is.

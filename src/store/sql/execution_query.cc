@@ -60,6 +60,12 @@ std::vector<Status> Those(const std::vector<Status>& statuses, bool terminal) {
     return those;
 }
 
+std::vector<Status> TerminalStatuses() {
+    std::vector<Status> all;
+    for (int i = 0; i < kStatusCount; ++i) all.push_back(static_cast<Status>(i));
+    return Those(all, true);
+}
+
 void WhereStatus(Select& select, const std::vector<Status>& statuses) {
     if (statuses.empty()) return;
     std::string condition = "status IN (";
@@ -94,7 +100,7 @@ class TableQueries {
         if (filter_.parent) {
             AddQuery("_parent", [&](Select& select) { WhereFamily(select); }, statuses);
         } else if (filter_.task) {
-            AddTask(family, statuses);
+            AddTask(family, history, statuses);
         } else if (history && filter_.worker) {
             AddQuery("_worker", [](Select&) {}, statuses);
         } else if (history && !statuses.empty()) {
@@ -133,9 +139,18 @@ class TableQueries {
             statuses);
     }
 
-    void AddTask(bool family, const std::vector<Status>& statuses) {
+    void AddTask(bool family, bool history, const std::vector<Status>& statuses) {
         const Text& task = filter_.task->text();
-        AddQuery("_task", [&](Select& select) { select.Where("task_id = ?", task); }, statuses);
+        const auto of_task = [&](Select& select) { select.Where("task_id = ?", task); };
+        if (history) {
+            // One query for each, as above: the index has them apart, so that what is rare in a task
+            // that runs often is found as fast.
+            for (const Status status : statuses.empty() ? TerminalStatuses() : statuses) {
+                AddQuery("_task_status", of_task, {status});
+            }
+        } else {
+            AddQuery("_task", of_task, statuses);
+        }
         // The row of a one-off task has its id, and so have the children of its run as their parent.
         const auto implied = [&](std::string_view is_task) {
             return [&task, is_task](Select& select) {
