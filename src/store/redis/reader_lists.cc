@@ -59,11 +59,26 @@ std::size_t MembersToLookAt(std::size_t sources) {
     return std::min(kPageMembersOfEach, kPageMembersOfAll / sources);
 }
 
-// Whether the sources alone do not tell: '|failed|success|', or nothing to check.
+// Whether finished members alone can match, and each of them stands in the set of its status.
+bool BySet(const ExecutionFilter& filter) {
+    return !filter.parent && !AnyStatus(filter, false);
+}
+
+// The sets in one of which a row must stand, where its source does not tell its status: what is rare in
+// a task that runs often is found without looking at all its rows.
+std::vector<std::string> SetsOfStatuses(const PartitionKeys& keys, const ExecutionFilter& filter) {
+    std::vector<std::string> sets;
+    if (!BySet(filter) || (!filter.task && !filter.worker)) return sets;
+    for (const Status status : filter.statuses) {
+        sets.push_back(keys.History(Kin::kOwn, status));
+        if (filter.children) sets.push_back(keys.History(Kin::kChild, status));
+    }
+    return sets;
+}
+
+// Of those that only a row tells: '|failed|success|', or nothing to check.
 std::string StatusesToCheck(const ExecutionFilter& filter) {
-    const bool by_set =
-        !filter.parent && !filter.task && !filter.worker && !AnyStatus(filter, false);
-    if (filter.statuses.empty() || by_set) return {};
+    if (filter.statuses.empty() || BySet(filter)) return {};
     std::string text = "|";
     for (const Status status : filter.statuses) text += std::string(Name(status)) + "|";
     return text;
@@ -145,8 +160,9 @@ void Reader::ListMore(std::shared_ptr<Listing> listing) {
     const std::string statuses = StatusesToCheck(filter);
     // Of a run's children, those of one task are found out here: as a rule all are.
     const bool of_task = filter.parent && filter.task;
-    const bool filtered =
-        !statuses.empty() || filter.worker || filter.type || filter.queue || of_task;
+    const std::vector<std::string> sets = SetsOfStatuses(listing->keys, filter);
+    const bool filtered = !statuses.empty() || !sets.empty() || filter.worker || filter.type ||
+                          filter.queue || of_task;
     const std::size_t rows_max = std::min(filter.limit - listing->page.rows().size(), kPageMembers);
     Call call{.slot = listing->keys.slot};
     call.script = &kList;
@@ -157,6 +173,7 @@ void Reader::ListMore(std::shared_ptr<Listing> listing) {
     call.args.Arg(statuses);
     call.args.Arg(filter.worker ? "=" + filter.worker->text().str() : std::string());
     call.args.Arg(Exactly(filter.type)).Arg(Exactly(filter.queue)).Arg(filter.brief ? "1" : "");
+    for (const std::string& set : sets) call.args.Arg(set);
     client_.Send(std::move(call), [this, listing, of_task](Result<Replies> replies) {
         if (!replies) return listing->done(std::unexpected(replies.error()));
         const ReplyView page = replies->front().view();
