@@ -72,13 +72,18 @@ Result<Term> StoreConformance::Acquire(const Candidate& candidate) {
 
 Result<Term> StoreConformance::Acquire(std::string_view node, Duration ttl, std::uint64_t floor,
                                        Partition partition) {
-    const Result<void> announced = Announce(node, ttl);
+    // For long at first: a busy machine may take longer than the shortest ttl between the two.
+    const Result<void> announced = Announce(node, std::max(ttl, kLong));
     if (!announced) return std::unexpected(announced.error());
-    return Acquire({.partition = partition,
-                    .node = NodeId(Text(node)),
-                    .address = Text("http://" + std::string(node)),
-                    .epoch_floor = floor,
-                    .replaced = LastTerm(partition)});
+    const Result<Term> term = Acquire({.partition = partition,
+                                       .node = NodeId(Text(node)),
+                                       .address = Text("http://" + std::string(node)),
+                                       .epoch_floor = floor,
+                                       .replaced = LastTerm(partition)});
+    if (!term || ttl >= kLong) return term;
+    const Result<void> shortened = Announce(node, ttl);
+    if (!shortened) return std::unexpected(shortened.error());
+    return term;
 }
 
 Result<void> StoreConformance::Resign(const Term& term, std::string_view successor) {
