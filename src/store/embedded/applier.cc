@@ -46,6 +46,8 @@ Result<void> Applier::Apply(const Batch& batch) {
 Result<void> Applier::ApplyChanges(Tables& tables, const Batch& batch) {
     // Last, so that it takes nothing away from under another change of the batch.
     const Purge* purge = nullptr;
+    tables.roots.Begin();
+    tables.children.Begin();
     for (const Change& change : batch.changes) {
         if (const auto* found = std::get_if<Purge>(&change)) {
             purge = found;
@@ -55,6 +57,8 @@ Result<void> Applier::ApplyChanges(Tables& tables, const Batch& batch) {
             std::visit([&](const auto& kind) { return tables.Apply(kind); }, change);
         if (!applied) return applied;
     }
+    tables.roots.Flush();
+    tables.children.Flush();
     if (!purge || SteadyClock::now() < purge_after_) return {};
     in_purge_ = true;
     Result<void> purged = tables.Apply(*purge);

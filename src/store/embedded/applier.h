@@ -2,6 +2,7 @@
 #pragma once
 
 #include "store/embedded/partition_statements.h"
+#include "store/embedded/row_inserts.h"
 #include "store/embedded/sqlite.h"
 #include "store/store.h"
 
@@ -31,9 +32,13 @@ class Applier {
     struct Executions {
         Executions(Connection& connection, const std::string& prefix);
 
+        // New rows are written by Flush at the latest; `change` must stay until then.
         Result<void> Apply(const Connection& connection, const ExecutionChange& change);
+        void Begin();
+        void Flush();
 
-        Statement insert_live, insert_history, update_live, delete_live, delete_history;
+        RowInserts insert_live, insert_history;
+        Statement update_live, delete_live, delete_history;
     };
 
     // The statements that write one partition's changes.

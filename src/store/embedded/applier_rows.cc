@@ -11,11 +11,6 @@
 namespace takt::internal::embedded {
 namespace {
 
-std::string InsertInto(std::string_view table) {
-    return "INSERT INTO " + std::string(table) + " (" + std::string(sql::kExecutionColumns) +
-           ") VALUES (" + std::string(sql::kExecutionParameters) + ")";
-}
-
 std::unexpected<Error> Contradiction(const Execution& row, std::string_view what) {
     return Fail(ErrorCode::kInvalid, "execution " + row.id.text().str() + " " + std::string(what));
 }
@@ -31,8 +26,8 @@ Statement Prepare(Connection& connection, Partition partition, std::string_view 
 }  // namespace
 
 Applier::Executions::Executions(Connection& connection, const std::string& prefix)
-    : insert_live(connection.Prepare(InsertInto(prefix + "live"))),
-      insert_history(connection.Prepare(InsertInto(prefix + "history"))),
+    : insert_live(connection, prefix + "live"),
+      insert_history(connection, prefix + "history"),
       update_live(connection.Prepare("UPDATE " + prefix + "live SET " +
                                      std::string(sql::kStateAssignments) + " WHERE serial = ?")),
       delete_live(connection.Prepare("DELETE FROM " + prefix + "live WHERE serial = ?")),
@@ -54,10 +49,18 @@ Result<void> Applier::Executions::Apply(const Connection& connection,
         remove.Run();
         if (connection.changes() != 1) return Contradiction(row, "is not where it should be");
     }
-    Statement& insert = change.after == Place::kLive ? insert_live : insert_history;
-    sql::BindExecution(insert, row);
-    insert.Run();
+    (change.after == Place::kLive ? insert_live : insert_history).Add(row);
     return {};
+}
+
+void Applier::Executions::Begin() {
+    insert_live.Begin();
+    insert_history.Begin();
+}
+
+void Applier::Executions::Flush() {
+    insert_live.Flush();
+    insert_history.Flush();
 }
 
 Applier::Tables::Tables(Connection& to, Partition of)

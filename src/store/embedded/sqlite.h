@@ -61,6 +61,8 @@ class Statement {
     Statement() = default;
     Statement(sqlite3* database, std::string_view sql);
 
+    explicit operator bool() const { return statement_ != nullptr; }
+
     void Int(std::int64_t value);
     void Text(std::string_view text);
     void Blob(std::string_view bytes);
