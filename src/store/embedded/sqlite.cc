@@ -19,32 +19,51 @@ Statement::Statement(sqlite3* database, std::string_view sql) {
                                         SQLITE_PREPARE_PERSISTENT, &statement, nullptr);
     if (code != SQLITE_OK) throw SqliteError(database);
     statement_.reset(statement);
+    bound_.resize(static_cast<std::size_t>(sqlite3_bind_parameter_count(statement)));
 }
 
 void Statement::Throw() const {
     throw SqliteError(sqlite3_db_handle(statement_.get()));
 }
 
+template <typename Call>
+void Statement::Bind(const Parameter& parameter, Call bind) {
+    Parameter& bound = bound_.at(static_cast<std::size_t>(next_ - 1));
+    const int number = next_++;
+    if (bound == parameter) return;
+    bound = {};  // Unless it can be bound.
+    Check(bind(number));
+    bound = parameter;
+}
+
 void Statement::Int(std::int64_t value) {
-    Check(sqlite3_bind_int64(statement_.get(), next_++, value));
+    Bind({.kind = Parameter::Kind::kInt, .number = value},
+         [&](int number) { return sqlite3_bind_int64(statement_.get(), number, value); });
 }
 
 void Statement::Text(std::string_view text) {
     // A null pointer would bind NULL.
-    Check(sqlite3_bind_text64(statement_.get(), next_++, text.data() ? text.data() : "",
-                              text.size(), SQLITE_STATIC, SQLITE_UTF8));
+    const char* bytes = text.data() ? text.data() : "";
+    Bind({Parameter::Kind::kText, static_cast<std::int64_t>(text.size()), bytes}, [&](int number) {
+        return sqlite3_bind_text64(statement_.get(), number, bytes, text.size(), SQLITE_STATIC,
+                                   SQLITE_UTF8);
+    });
 }
 
 void Statement::Blob(std::string_view bytes) {
-    Check(sqlite3_bind_blob64(statement_.get(), next_++, bytes.data() ? bytes.data() : "",
-                              bytes.size(), SQLITE_STATIC));
+    const char* begin = bytes.data() ? bytes.data() : "";
+    Bind({Parameter::Kind::kBlob, static_cast<std::int64_t>(bytes.size()), begin}, [&](int number) {
+        return sqlite3_bind_blob64(statement_.get(), number, begin, bytes.size(), SQLITE_STATIC);
+    });
 }
 
 void Statement::Null() {
-    Check(sqlite3_bind_null(statement_.get(), next_++));
+    Bind({.kind = Parameter::Kind::kNull},
+         [&](int number) { return sqlite3_bind_null(statement_.get(), number); });
 }
 
 void Statement::Value(sqlite3_value* value) {
+    bound_.at(static_cast<std::size_t>(next_ - 1)) = {};
     Check(sqlite3_bind_value(statement_.get(), next_++, value));
 }
 

@@ -12,6 +12,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace takt::internal::embedded {
 
@@ -56,6 +57,9 @@ class Row {
 
 // Binds its parameters from the left: Int, Text, Blob, Null fill the next one. Bytes that are bound
 // must stay until Run or Reset; Keep keeps those that nobody else does.
+//
+// SQLite keeps what is bound from one use to the next. Most of a row is as it was in the one before
+// (numbers, nothing, a text that both share): what is bound already is not bound again.
 class Statement {
   public:
     Statement() = default;
@@ -83,12 +87,25 @@ class Statement {
     struct Finalize {
         void operator()(sqlite3_stmt* statement) const { sqlite3_finalize(statement); }
     };
+    // A parameter. Of texts and blobs SQLite has but place and size, and reads them when it runs.
+    struct Parameter {
+        enum class Kind : std::uint8_t { kUnknown, kNull, kInt, kText, kBlob };
+        Kind kind = Kind::kUnknown;
+        std::int64_t number = 0;  // Or the size.
+        const char* bytes = nullptr;
+
+        friend bool operator==(const Parameter&, const Parameter&) = default;
+    };
+    // Binds the next one by `bind`, which is given its number, unless it is that already.
+    template <typename Call>
+    void Bind(const Parameter& parameter, Call bind);
     void Check(int code) const {
         if (code != SQLITE_OK && code != SQLITE_ROW && code != SQLITE_DONE) Throw();
     }
     [[noreturn]] void Throw() const;
 
     std::unique_ptr<sqlite3_stmt, Finalize> statement_;
+    std::vector<Parameter> bound_;
     std::deque<std::string> kept_;
     int next_ = 1;
 };
