@@ -2,9 +2,9 @@
 
 #include <utility>
 
+#include "base/utf8.h"
 #include "wire/frame_codec.h"
 #include "wire/zstd.h"
-#include "worker.pb.h"
 
 namespace takt::internal {
 namespace {
@@ -14,36 +14,38 @@ constexpr std::size_t kSpareMax = 256;
 // A frame keeps its memory for the next release, unless it grew beyond this.
 constexpr std::size_t kFrameBytesKept = 256 << 10;
 
-void Fill(worker::v1::Attempt& out, const ExecutionId& execution, std::uint32_t attempt,
-          const Token& token) {
-    const std::string_view id = execution.view();
-    out.set_execution_id(id.data(), id.size());
-    out.set_attempt(attempt);
-    out.mutable_token()->assign(TokenText(token));
-}
+// The numbers of fields are those of worker.proto; a test spells every frame by its messages, too.
 
-void Fill(worker::v1::Attempt& out, const AttemptRef& attempt) {
-    Fill(out, attempt.execution, attempt.attempt, attempt.token);
-}
-
-// Payloads and names are whatever was submitted; frames take UTF-8 only. A frame is filled again and
-// again: its texts keep their memory.
-void PutUtf8(std::string_view text, std::string& to) {
-    to.assign(text);
-    MakeUtf8(to);
-}
-std::string Str(std::string_view text) {
-    std::string copy;
-    PutUtf8(text, copy);
+std::string AsUtf8(std::string_view text) {
+    std::string copy(text);
+    MakeUtf8(copy);
     return copy;
+}
+// Payloads and names are whatever was submitted; frames take UTF-8 only.
+void PutUtf8(WireWriter& to, std::uint32_t field, std::string_view text) {
+    IsValidUtf8(text) ? to.Bytes(field, text) : to.Bytes(field, AsUtf8(text));
+}
+void PutUtf8Item(WireWriter& to, std::uint32_t field, std::string_view text) {
+    IsValidUtf8(text) ? to.Item(field, text) : to.Item(field, AsUtf8(text));
+}
+
+void Put(WireWriter& to, std::uint32_t field, const ExecutionId& execution, std::uint32_t attempt,
+         const Token& token) {
+    const std::size_t begin = to.Begin(field);
+    PutUtf8(to, 1, execution.view());
+    to.Number(2, attempt);
+    to.Hex(3, token);
+    to.End(begin);
+}
+
+void Put(WireWriter& to, std::uint32_t field, const AttemptRef& attempt) {
+    Put(to, field, attempt.execution, attempt.attempt, attempt.token);
 }
 
 }  // namespace
 
 Outgoing::Outgoing(std::size_t compress_bytes_min, const TracePolicy& tracing)
     : compress_bytes_min_(compress_bytes_min), tracing_(tracing) {}
-
-Outgoing::~Outgoing() = default;
 
 Outgoing::Frame* Outgoing::FindFrame(SessionId session) {
     // Most releases speak to few workers, and to one several times in a row.
@@ -54,9 +56,7 @@ Outgoing::Frame* Outgoing::FindFrame(SessionId session) {
 
 Outgoing::Frame& Outgoing::MakeFrame(SessionId session, std::shared_ptr<StreamSession> to,
                                      const OutgoingPeer& peer) {
-    if (used_ == frames_.size()) {
-        frames_.emplace_back().message = std::make_unique<worker::v1::SchedulerFrame>();
-    }
+    if (used_ == frames_.size()) frames_.emplace_back();
     Frame& frame = frames_[used_];
     frame.session = session;
     frame.to = std::move(to);
@@ -69,85 +69,107 @@ Outgoing::Frame& Outgoing::MakeFrame(SessionId session, std::shared_ptr<StreamSe
 void Outgoing::Add(Frame& frame, const Assign& assign) {
     const Execution& execution = assign.execution;
     const Task& task = *execution.task;
-    worker::v1::Assign& out = *frame.message->add_assigns();
-    Fill(*out.mutable_attempt(), execution.id, execution.attempt, execution.token);
-    out.set_epoch(execution.epoch);
-    PutUtf8(task.id.text(), *out.mutable_task_id());
-    PutUtf8(task.name, *out.mutable_task_name());
-    PutUtf8(task.type, *out.mutable_type());
-    PutUtf8(task.queue, *out.mutable_queue());
-    out.set_priority(task.priority);
+    WireWriter& out = frame.spelled;
+    const std::size_t begin = out.Begin(2);
+    Put(out, 1, execution.id, execution.attempt, execution.token);
+    out.Number(2, execution.epoch);
+    PutUtf8(out, 3, task.id.view());
+    PutUtf8(out, 4, task.name);
+    PutUtf8(out, 5, task.type);
+    PutUtf8(out, 6, task.queue);
+    out.Number(7, static_cast<std::uint64_t>(task.priority));
     const std::string_view payload = execution.input();
     if (frame.peer.accepts_zstd && compress_bytes_min_ > 0 &&
         payload.size() >= compress_bytes_min_) {
-        AppendZstd(*out.mutable_payload_zstd(), payload);
+        packed_.clear();
+        AppendZstd(packed_, payload);
+        out.Bytes(9, packed_);
     } else {
-        PutUtf8(payload, *out.mutable_payload());
+        PutUtf8(out, 8, payload);
     }
     frame.payload_bytes += payload.size();
     if (task.options) {
         for (const auto& [key, value] : task.options->metadata) {
-            (*out.mutable_metadata())[Str(key)] = Str(value);
+            const std::size_t pair = out.Begin(10);
+            PutUtf8Item(out, 1, key);
+            PutUtf8Item(out, 2, value);
+            out.End(pair);
         }
     }
+    out.Number(11, static_cast<std::uint64_t>(assign.timeout.count()));
+    out.Number(12, static_cast<std::uint64_t>(execution.scheduled_at.time_since_epoch().count()));
+    out.Number(14, execution.failures);
     if (tracing_.enabled || !task.opt().trace.empty()) {
         const TraceHeaders headers = AttemptHeaders(tracing_, execution);
-        out.set_traceparent(headers.traceparent);
-        out.set_tracestate(Str(headers.tracestate));
+        PutUtf8(out, 13, headers.traceparent);
+        PutUtf8(out, 15, headers.tracestate);
     }
-    out.set_timeout_ms(static_cast<std::uint64_t>(assign.timeout.count()));
-    out.set_scheduled_at_ms(
-        static_cast<std::uint64_t>(execution.scheduled_at.time_since_epoch().count()));
-    out.set_failures(execution.failures);
+    if (!execution.parent.empty()) {
+        PutUtf8(out, 16, execution.parent.view());
+        PutUtf8(out, 17, execution.step);
+        if (execution.shard_total > 0) {
+            const std::size_t shard = out.Begin(18);
+            out.Number(1, execution.shard_index);
+            out.Number(2, execution.shard_total);
+            out.End(shard);
+        }
+    }
     for (const LockGrant& grant : assign.locks) {
-        worker::v1::LockToken& lock = *out.add_locks();
-        lock.set_name(grant.name.str());
-        lock.set_token(grant.token);
-        lock.set_permits(grant.permits);
+        const std::size_t lock = out.Begin(20);
+        PutUtf8(out, 1, grant.name);
+        out.Number(2, grant.token);
+        out.Number(3, grant.permits);
+        out.End(lock);
     }
-    if (execution.parent.empty()) return;
-    out.set_parent_id(Str(execution.parent.view()));
-    out.set_step(Str(execution.step));
-    if (execution.shard_total == 0) return;
-    out.mutable_shard()->set_index(execution.shard_index);
-    out.mutable_shard()->set_total(execution.shard_total);
+    out.End(begin);
 }
 
 void Outgoing::Add(Frame& frame, const StopAttempt& stop) {
-    worker::v1::Cancel& out = *frame.message->add_cancels();
-    Fill(*out.mutable_attempt(), stop.attempt);
-    out.set_reason(std::string(Name(stop.reason)));
+    const std::size_t begin = frame.spelled.Begin(3);
+    Put(frame.spelled, 1, stop.attempt);
+    frame.spelled.Bytes(2, Name(stop.reason));
+    frame.spelled.End(begin);
 }
 
 void Outgoing::Add(Frame& frame, const Verdict& verdict) {
-    worker::v1::Ack& out = *frame.message->add_acks();
-    Fill(*out.mutable_attempt(), verdict.attempt);
-    out.set_accepted(verdict.accepted);
+    const std::size_t begin = frame.spelled.Begin(4);
+    Put(frame.spelled, 1, verdict.attempt);
+    frame.spelled.Number(2, verdict.accepted);
+    frame.spelled.End(begin);
 }
 
 void Outgoing::Add(Frame& frame, const LockVerdict& verdict) {
-    worker::v1::LockVerdict& out = *frame.message->add_lock_verdicts();
-    Fill(*out.mutable_attempt(), verdict.attempt);
-    out.set_ask(verdict.ask);
-    out.set_name(verdict.name.str());
-    out.set_token(verdict.token);
-    out.set_why(verdict.why.str());
+    const std::size_t begin = frame.spelled.Begin(10);
+    Put(frame.spelled, 1, verdict.attempt);
+    frame.spelled.Number(2, verdict.ask);
+    PutUtf8(frame.spelled, 3, verdict.name);
+    frame.spelled.Number(4, verdict.token);
+    PutUtf8(frame.spelled, 5, verdict.why);
+    frame.spelled.End(begin);
 }
 
 void Outgoing::Add(Frame& frame, const DrainNotice& drain) {
-    frame.message->mutable_drain()->set_draining(drain.draining);
+    frame.draining = drain.draining;
 }
 
 void Outgoing::Add(Frame& frame, const CapacityNotice& notice) {
-    frame.message->mutable_capacity()->set_capacity(notice.capacity);
+    frame.capacity = notice.capacity;
+}
+
+void Outgoing::SpellLastWords(Frame& frame) {
+    const auto spell = [&](std::uint32_t field, std::optional<std::uint64_t> value) {
+        if (!value) return;
+        const std::size_t begin = frame.spelled.Begin(field);
+        frame.spelled.Number(1, *value);
+        frame.spelled.End(begin);
+    };
+    spell(5, std::exchange(frame.draining, std::nullopt));
+    spell(13, std::exchange(frame.capacity, std::nullopt));
 }
 
 void Outgoing::EmptyFrame(Frame& frame) {
-    if (frame.payload_bytes > kFrameBytesKept) {
-        frame.message = std::make_unique<worker::v1::SchedulerFrame>();
-    } else {
-        frame.message->Clear();
-    }
+    if (frame.payload_bytes > kFrameBytesKept) frame.spelled = {};
+    frame.spelled.Clear();
     frame.payload_bytes = 0;
 }
 

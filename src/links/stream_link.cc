@@ -78,7 +78,7 @@ struct StreamLink::Sender {
     }
 
     static void SendFrame(const Outgoing::Frame& frame) {
-        if (frame.message->ByteSizeLong() > 0) frame.to->Send(*frame.message);
+        frame.to->SendSpelled(frame.spelled.view());
     }
 
     StreamSessions& sessions;

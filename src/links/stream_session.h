@@ -18,7 +18,8 @@
 
 namespace takt::worker::v1 {
 class Fetch;
-}
+class SchedulerFrame;
+}  // namespace takt::worker::v1
 
 namespace takt::internal {
 
@@ -46,6 +47,8 @@ class StreamSession : public std::enable_shared_from_this<StreamSession> {
     // Any thread. Frames go out in the form in which the worker said Hello. A worker that does not
     // read is cut off: what it was sent in vain, the engine gives to others.
     void Send(const worker::v1::SchedulerFrame& frame);
+    // One that is spelled in binary already.
+    void SendSpelled(std::string_view frame);
     void Refuse(const FrameFault& fault);
     void Move();
     // For good, because the engine said so.
@@ -71,6 +74,7 @@ class StreamSession : public std::enable_shared_from_this<StreamSession> {
     void set_replaced() { replaced_ = true; }
 
   private:
+    void SendBytes(std::string_view bytes);
     void OnFirst(const worker::v1::WorkerFrame& frame);
     void OnFrame(const worker::v1::WorkerFrame& frame);
     void Welcome(std::uint64_t epoch, std::uint64_t term_id);

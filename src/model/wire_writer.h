@@ -1,13 +1,14 @@
-// WireWriter: spells a message of record.proto field by field, without the message.
+// WireWriter: spells a message of protobuf field by field, without the message.
 //
-// The progress of a run goes along with every change of it, and is spelled as often; to fill in a
-// message and walk through it takes several times as long. Such bytes are read by the message itself,
-// and a test says that both spell the same.
+// The progress of a run goes along with every change of it, and is spelled as often; so are the frames
+// that give a worker its attempts. To fill in a message and walk through it takes several times as
+// long. Such bytes are read by the message itself, and tests say that both spell the same.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -43,6 +44,18 @@ class WireWriter {
         size_ += bytes.size();
     }
 
+    // A text of two hexadecimal digits for each byte.
+    void Hex(std::uint32_t field, std::span<const std::uint8_t> bytes) {
+        static constexpr std::string_view kDigits = "0123456789abcdef";
+        MakeRoom(2 * kVarintMax + 2 * bytes.size());
+        PutVarint(field << 3 | 2);
+        PutVarint(2 * bytes.size());
+        for (const std::uint8_t byte : bytes) {
+            out_[size_++] = kDigits[byte >> 4];
+            out_[size_++] = kDigits[byte & 15];
+        }
+    }
+
     // A message within the message: what is written until End. Returns where it begins.
     std::size_t Begin(std::uint32_t field) {
         MakeRoom(2 * kVarintMax);
@@ -68,6 +81,12 @@ class WireWriter {
     std::string_view Since(std::size_t begin) const {
         return std::string_view(out_).substr(begin, size_ - begin);
     }
+
+    bool empty() const { return size_ == 0; }
+    // All of it, until the next call.
+    std::string_view view() const { return Since(0); }
+    // Begins anew in the same memory.
+    void Clear() { size_ = 0; }
 
     std::string Take() {
         out_.resize(size_);
