@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "api/json_read.h"
 #include "api/submission.h"
@@ -26,18 +27,6 @@ bool IsLines(const HttpRequest& request) {
 Error NotAList() {
     return {ErrorCode::kInvalid,
             "send a list of tasks: [{…}, …], {\"tasks\": […]} or one task in each line", "tasks"};
-}
-
-// How many of the next bytes say nothing about where a task ends. None of them is escaped.
-std::size_t PlainBytes(std::string_view piece, bool in_string) {
-    if (in_string) {
-        const std::string_view before = piece.substr(0, piece.find('"'));
-        return std::min(before.size(), before.find('\\'));
-    }
-    const auto tells = [](char c) {
-        return c == '"' || c == ',' || c == '[' || c == ']' || c == '{' || c == '}';
-    };
-    return static_cast<std::size_t>(std::ranges::find_if(piece, tells) - piece.begin());
 }
 
 }  // namespace
@@ -116,17 +105,20 @@ void BulkReader::TakeLine(std::string_view line) {
 
 void BulkReader::FeedJson(std::string_view piece) {
     while (!piece.empty() && !error_) {
-        if (state_ == State::kItem) {
-            // Most of a task changes nothing; it is taken at once.
-            const std::size_t plain = escaped_ ? 0 : PlainBytes(piece, in_string_);
-            text_.append(piece, 0, plain);
-            piece.remove_prefix(plain);
-            if (piece.empty()) return;
-            StepItem(piece.front());
-        } else {
+        if (state_ != State::kItem) {
             Step(piece.front());
+            if (state_ != State::kItem) piece.remove_prefix(1);  // Else a task begins with it.
+            continue;
         }
-        piece.remove_prefix(1);
+        const std::size_t size = PassItem(piece);
+        const bool ended = size < piece.size();
+        if (!ended || !text_.empty()) text_.append(piece, 0, size);
+        if (!ended) return;
+        // Most tasks come in one piece.
+        TakeItem(text_.empty() ? piece.substr(0, size) : text_);
+        text_.clear();
+        if (piece[size] == ']') state_ = wrapped_ ? State::kAfter : State::kDone;
+        piece.remove_prefix(size + 1);
     }
 }
 
@@ -169,7 +161,7 @@ void BulkReader::Step(char c) {
                 return;
             }
             state_ = State::kItem;
-            return StepItem(c);
+            return;
         case State::kAfter:
             if (c == ',') {
                 listed_ = true;
@@ -182,41 +174,54 @@ void BulkReader::Step(char c) {
     }
 }
 
-// Only finds where a task ends; whether it is one is looked at when it is whole.
-void BulkReader::StepItem(char c) {
-    if (in_string_) {
-        text_ += c;
-        if (escaped_) {
-            escaped_ = false;
-        } else if (c == '\\') {
-            escaped_ = true;
-        } else if (c == '"') {
-            in_string_ = false;
+// How many of the next bytes are of the task that is arriving: all, or those before the comma or the
+// bracket behind it. Only finds where a task ends; whether it is one is looked at when it is whole.
+std::size_t BulkReader::PassItem(std::string_view piece) {
+    for (std::size_t at = 0; at < piece.size(); ++at) {
+        if (std::exchange(escaped_, false)) continue;
+        if (in_string_) {
+            // Most of a text changes nothing.
+            const std::string_view rest = piece.substr(at);
+            const std::string_view plain = rest.substr(0, rest.find('"'));
+            at += std::min(plain.size(), plain.find('\\'));
+            if (at == piece.size()) break;
+            escaped_ = piece[at] == '\\';
+            in_string_ = escaped_;
+            continue;
         }
-        return;
+        switch (const char c = piece[at]) {
+            case '"':
+                in_string_ = true;
+                break;
+            case '{':
+            case '[':
+                ++depth_;
+                break;
+            case '}':
+            case ']':
+                if (depth_ == 0 && c == ']') return at;
+                // One too many is found when the text is checked.
+                if (depth_ > 0) --depth_;
+                break;
+            case ',':
+                if (depth_ == 0) return at;
+                break;
+            default:
+                break;
+        }
     }
-    if (depth_ == 0 && (c == ',' || c == ']')) {
-        TakeItem();
-        if (c == ']') state_ = wrapped_ ? State::kAfter : State::kDone;
-        return;
-    }
-    text_ += c;
-    if (c == '"') in_string_ = true;
-    if (c == '{' || c == '[') ++depth_;
-    // One too many is found when the text is checked.
-    if ((c == '}' || c == ']') && depth_ > 0) --depth_;
+    return piece.size();
 }
 
-void BulkReader::TakeItem() {
+void BulkReader::TakeItem(std::string_view text) {
     if (!Room()) return;
-    if (const auto checked = CheckJson(text_, {.bytes_max = text_.size()})) {
-        Read(text_);
+    if (const auto checked = CheckJson(text, {.bytes_max = text.size()})) {
+        Read(text);
     } else {
         Error error = checked.error();
         error.detail = "task " + std::to_string(items_.size()) + " is no JSON: " + error.detail;
         Stop(std::move(error));
     }
-    text_.clear();
 }
 
 // --- Both ---------------------------------------------------------------------------------------

@@ -58,8 +58,8 @@ class BulkReader {
     void FeedLines(std::string_view piece);
     void FeedJson(std::string_view piece);
     void Step(char c);
-    void StepItem(char c);
-    void TakeItem();
+    std::size_t PassItem(std::string_view piece);
+    void TakeItem(std::string_view text);
     void TakeLine(std::string_view line);
     bool Room();
     void Read(std::string_view text);

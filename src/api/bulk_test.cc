@@ -143,6 +143,29 @@ TEST(Bulk, TasksAreToldApartWhateverTheirTextsSay) {
     }
 }
 
+// A slow client: its body comes in pieces of so many bytes, cut wherever.
+TEST(Bulk, TasksAreFoundWhereverTheirPiecesAreCut) {
+    TestScheduler scheduler;
+    const std::string body =
+        R"({"tasks": [{"name": "],[{\"", "payload": {"x": ["\\", {"y": "}"}]}, "delay": "1h"},)"
+        R"({"name":"n","delay":"1h"}]})";
+    for (std::size_t size = 1; size < 40; ++size) {
+        std::string request =
+            "POST /api/v1/tasks/bulk HTTP/1.1\r\nHost: localhost\r\nContent-Type: "
+            "application/json\r\n"
+            "Connection: close\r\nTransfer-Encoding: chunked\r\n\r\n";
+        for (std::size_t at = 0; at < body.size(); at += size) {
+            const std::string piece = body.substr(at, size);
+            char length[8];
+            std::snprintf(length, sizeof length, "%zx\r\n", piece.size());
+            request += length + piece + "\r\n";
+        }
+        RawClient client(scheduler.port());
+        ASSERT_TRUE(client.Send(request + "0\r\n\r\n"));
+        EXPECT_NE(client.ReadAll().find("\"created\":2"), std::string::npos) << size;
+    }
+}
+
 // A deployment brings many tasks, some switched off.
 TEST(Bulk, RecurringTasksMayBeMadePaused) {
     TestScheduler scheduler;

@@ -1,6 +1,7 @@
 #include "api/task_field.h"
 
 #include <algorithm>
+#include <boost/unordered/unordered_flat_map.hpp>
 #include <iterator>
 #include <span>
 
@@ -9,30 +10,19 @@
 namespace takt::internal {
 namespace {
 
-// All names of all fields, for finding them fast.
+// All names of all fields. Each member of each task of a flood is looked up.
 struct TaskFieldIndex {
-    std::vector<std::string_view> names;  // In order.
-    std::vector<std::size_t> numbers;     // Of the field, in the order of names.
+    std::vector<std::string_view> names;                               // In order.
+    boost::unordered_flat_map<std::string_view, std::size_t> numbers;  // Of the field, by name.
 
     TaskFieldIndex() {
-        std::vector<std::pair<std::string_view, std::size_t>> all;
         const auto fields = TaskFields();
         for (std::size_t i = 0; i < fields.size(); ++i) {
-            all.emplace_back(fields[i].name, i);
-            for (const std::string_view also : fields[i].also) all.emplace_back(also, i);
+            numbers.emplace(fields[i].name, i);
+            for (const std::string_view also : fields[i].also) numbers.emplace(also, i);
         }
-        std::ranges::sort(all);
-        for (const auto& [name, number] : all) {
-            names.push_back(name);
-            numbers.push_back(number);
-        }
-    }
-
-    // The place in both lists; nothing if no field has this name.
-    std::optional<std::size_t> Find(std::string_view name) const {
-        const auto found = std::ranges::lower_bound(names, name);
-        if (found == names.end() || *found != name) return std::nullopt;
-        return static_cast<std::size_t>(found - names.begin());
+        for (const auto& [name, number] : numbers) names.push_back(name);
+        std::ranges::sort(names);
     }
 };
 
@@ -69,20 +59,20 @@ const TaskFieldIndex& TheTaskFields() {
 }  // namespace
 
 std::optional<std::size_t> FindTaskField(std::string_view name) {
-    const TaskFieldIndex& index = TheTaskFields();
-    const auto place = index.Find(name);
-    return place ? std::optional(index.numbers[*place]) : std::nullopt;
+    const auto& numbers = TheTaskFields().numbers;
+    const auto found = numbers.find(name);
+    return found == numbers.end() ? std::nullopt : std::optional(found->second);
 }
 
 Result<void> ReadTaskField(TaskDraft& draft, std::string_view name, const JsonView& value,
                            bool accept_read_only) {
     const TaskFieldIndex& index = TheTaskFields();
-    const auto place = index.Find(name);
-    if (!place) return NoTaskField(name, index.names);
-    const std::size_t number = index.numbers[*place];
+    const auto found = index.numbers.find(name);
+    if (found == index.numbers.end()) return NoTaskField(name, index.names);
+    const std::size_t number = found->second;
     const TaskField& field = TaskFields()[number];
     // The caller's name goes with his text; the table's own copy of it stays.
-    name = index.names[*place];
+    name = found->first;
     if (field.kind == TaskField::Kind::kReadOnly) {
         if (accept_read_only) return {};
         return BadField(name, "is set by the scheduler; leave it out");
