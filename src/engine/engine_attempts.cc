@@ -97,7 +97,7 @@ Slot& Engine::TakeFromHand(Live& live) {
     holds_.ReturnPermit(live);
     locks_.EndAttempt(live);
     RefreshCapacity(slot);
-    // What is next is apart from all others that run, and need not wait for it.
+    // The next suspect is apart from all others that run, and need not wait for it.
     if (!lost) EndTrial(live);
     return slot;
 }

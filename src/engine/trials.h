@@ -63,7 +63,7 @@ class Trials {
     // It waits no more, or its attempt is over. Whether the next one need not wait for it any longer.
     bool NoteOver(const Execution& row, Steady now);
 
-    // Those that stand in the line, the first first.
+    // The suspects that stand in the line, the first first.
     using Line = std::map<std::uint64_t, ExecutionId>;
     const Line& line() const { return line_; }
     // When the one with so many before it may begin, at the earliest, if the first may at `first`.

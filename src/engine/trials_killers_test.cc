@@ -163,7 +163,7 @@ TEST_F(SeveralKillersTest, WhatIsInnocentSucceedsHoweverManyKillBesideIt) {
     }
 }
 
-// What is submitted some time after a killer is as old at each death as it will be in its trial, if
+// A task that is submitted some time after a killer is as old at each death as it will be in its trial, if
 // that time is what suspects are apart.
 TEST_F(SeveralKillersTest, OneKillerTakesNothingWithItThatIsSubmittedAWhileAfterIt) {
     takes = 60s;
@@ -205,7 +205,7 @@ TEST_F(SeveralKillersTest, FiveThousandWithOneLossEachAreNotDelayed) {
     EXPECT_EQ(Row("x17").losses, 1u);
 }
 
-// Whatever kills after the same time each time is found, whoever is beside it, and whoever leads.
+// A payload that kills after the same time each time is found, whoever is beside it, and whoever leads.
 class OneKillerTest : public SeveralKillersTest {
   protected:
     // Submits the killers now and payments at distances from them; the former fail, and soon.

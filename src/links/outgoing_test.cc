@@ -1,4 +1,4 @@
-// What is spelled by hand is what the messages of the protocol spell.
+// Frames that are spelled by hand are as the messages of the protocol spell them.
 #include "links/outgoing.h"
 
 #include <gtest/gtest.h>

@@ -62,15 +62,12 @@ class CheckpointerTest : public EmbeddedStoreTest {
 
 // A disk takes its time to sync what a checkpoint wrote: nobody's commit waits for that.
 TEST_F(CheckpointerTest, CommitsAreAnsweredWhileTheDatabaseIsSynced) {
+    // An empty log: the tables of a new database are a checkpoint of their own.
+    store_.reset();
+    Open({.checkpoint_frames = kFrames});
     vfs_hold_database = true;
-    for (int i = 0; vfs_held == 0 && i < 1'000; ++i) {
-        // The last of these may be the one that waits.
-        std::future<Result<void>> done = Begin();
-        ASSERT_EQ(done.wait_for(std::chrono::seconds(10)), std::future_status::ready)
-            << "a commit waits for the sync of the database";
-        ASSERT_TRUE(done.get());
-    }
-    ASSERT_EQ(vfs_held, 1) << "no checkpoint was begun";
+    for (int i = 0; i < kFrames / 2; ++i) ASSERT_TRUE(CommitOne());
+    vfs_held.wait(0);
 
     std::future<Result<void>> beside = Begin();
 

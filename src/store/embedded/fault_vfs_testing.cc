@@ -30,6 +30,7 @@ int CodeFor(sqlite3_file* file, int code) {
 void WaitIfHeld(sqlite3_file* file) {
     if (!vfs_hold_database || !FaultFile::Of(file).layer.database) return;
     ++vfs_held;
+    vfs_held.notify_all();
     vfs_hold_database.wait(true);
     --vfs_held;
 }
