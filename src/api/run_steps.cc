@@ -10,6 +10,7 @@
 #include "api/schemas.h"
 #include "api/services.h"
 #include "api/task_json.h"
+#include "model/results_reference.h"
 #include "model/run_progress.h"
 #include "model/workflow.h"
 
@@ -131,9 +132,7 @@ void SendSteps(Call call, const ShownRun& run) {
 Text ReferenceTo(const ShownStep& at) {
     std::string text;
     JsonWriter json(text);
-    json.BeginObject().Key("$results").BeginObject();
-    json.Field("step", at.step().task->name.view()).Field("count", at.progress().total);
-    json.EndObject().EndObject();
+    WriteResultsReference(json, at.step().task->name.view(), at.progress().total);
     return Text(text);
 }
 

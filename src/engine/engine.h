@@ -313,6 +313,7 @@ class Engine {
     void MakeRefused(Run& run, std::uint32_t number, Reason reason, Text why);
     // flow_values.cc: what steps take from each other
     bool GatherValues(Run& run, std::uint32_t number);
+    bool GatherResult(Run& run);
     void AskResults(Run& run, std::uint32_t source);
     // flow_backfill.cc: past due times of a task
     bool KnowExisting(Run& run, std::uint32_t number);
@@ -328,7 +329,6 @@ class Engine {
     bool EndChildren(Run& run);
     void FinishRun(Run& run);
     void CloseRun(Live& live);
-
     // flow_restore.cc: runs of an earlier leader, or run again; steps on each worker
     const char* ReadFlow(const Execution& row, std::optional<RunProgress>& progress);
     void JoinFlow(Live& live, std::optional<RunProgress> progress);

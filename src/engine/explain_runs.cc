@@ -61,6 +61,7 @@ Explanation ExplainRun(const Run& run) {
     std::string sentence = "its steps go on: " + running.Listed();
     if (running.count == 0)
         sentence = "the values that its next steps need are being read: " + ready.Listed();
+    if (run.all_over()) sentence = "its steps are over, and its result is being read";
     if (waiting.count > 0) sentence += "; " + waiting.Listed() + " wait";
     return Explanation{
         "run_goes_on",

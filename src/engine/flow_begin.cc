@@ -77,6 +77,8 @@ void Engine::BeginRun(Live& live) {
 void Engine::SetRunTimeout(Live& live) {
     // That of a task with shards is each shard's.
     if (live.flow->workflow->options().short_form) return;
+    // All was done in time; only its result is still to be put together.
+    if (live.flow->all_over()) return;
     const Duration timeout = live.row.task->timeout;
     if (timeout <= Duration(0)) return;
     // The time that has passed is known by the wall clock of whoever began it: no more than all of it,
@@ -150,6 +152,8 @@ void Engine::ContinueRun(Run& run) {
         if (run.live->finished) return;
         if (run.progress.steps[step].status == StepStatus::kRunning) MakeChildren(run, step);
     }
+    // Its last child ended in an earlier step; since then its result has been asked for.
+    if (!run.live->finished && run.all_over() && run.children.empty()) FinishRun(run);
     DropResults(run);
 }
 
@@ -201,13 +205,14 @@ void Engine::EndStep(Run& run, std::uint32_t number, StepStatus status) {
 // A step whose turn it is begins, if the values that it needs are there.
 void Engine::BeginStep(Run& run, std::uint32_t number) {
     if (!GatherValues(run, number)) return;
-    if (!ConditionHolds(run, number)) {
+    const auto holds = ConditionHolds(run, number);
+    if (holds && !*holds) {
         EndStep(run, number, StepStatus::kSkipped);
         run.progress.steps[number].note = "its if does not hold";
         return DecideSteps(run);
     }
     StepProgress& progress = run.progress.steps[number];
-    const auto total = CountChildren(run, number);
+    const auto total = holds ? CountChildren(run, number) : std::unexpected(holds.error());
     progress.status = StepStatus::kRunning;
     progress.started_at = now_.wall;
     progress.rounds.push_back(run.progress.round);

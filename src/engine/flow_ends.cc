@@ -175,7 +175,8 @@ bool Engine::EndChildren(Run& run) {
     return !all || run.children.empty();
 }
 
-// Nothing of the run is left.
+// Nothing of the run is left. It ends at once, or when the store has said what is not in memory of its
+// result.
 void Engine::FinishRun(Run& run) {
     TAKT_CHECK(run.children.empty());
     const RunDecision decision = DecideRun(*run.workflow, run.progress);
@@ -187,6 +188,8 @@ void Engine::FinishRun(Run& run) {
     } else if (decision.status == Status::kFailed) {
         outcome->reason = Reason::kStepFailed;
     } else {
+        // That all is over is written by now: whoever leads when the answer comes goes on from there.
+        if (!GatherResult(run)) return overdue_.Remove(*run.live);
         outcome->data = ResultOfRun(run);
     }
     FinishExecution(*run.live, decision.status, std::move(outcome));

@@ -22,6 +22,19 @@ bool Engine::GatherValues(Run& run, std::uint32_t number) {
     return run.awaited == 0;
 }
 
+// The same of the results that make up the run's own, as far as it has room for them.
+bool Engine::GatherResult(Run& run) {
+    if (run.awaited > 0) return false;
+    std::size_t bytes = 0;
+    for (std::uint32_t number = 0; number < run.steps.size(); ++number) {
+        if (!run.workflow->behind(number).empty()) continue;
+        AskResults(run, number);
+        if (run.awaited >= kResultsAtOnce) return false;
+        if (run.awaited == 0) KeepWhatFits(run, number, bytes);
+    }
+    return run.awaited == 0;
+}
+
 void Engine::AskResults(Run& run, std::uint32_t source) {
     const StepProgress& progress = run.progress.steps[source];
     if (!HasResult(run.step(source), progress)) return;

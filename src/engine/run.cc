@@ -22,6 +22,11 @@ const StepResults& RunStep::results() const {
     return values ? values->results : kNone;
 }
 
+bool Run::all_over() const {
+    return std::ranges::all_of(progress.steps,
+                               [](const StepProgress& step) { return IsOver(step.status); });
+}
+
 void AttachRun(Live& live) {
     const Workflow* workflow = live.row.task->workflow();
     if (!workflow) return;

@@ -91,6 +91,7 @@ struct Run {
     bool unwritten = false;        // The step that goes on has changed its progress.
     bool moving = false;           // In the line of those with something to do.
 
+    bool all_over() const;
     bool ending() const { return progress.ending && !progress.ending->cleaning; }
     Run& outermost() { return parent ? parent->outermost() : *this; }
     const WorkflowStep& step(std::uint32_t number) const { return workflow->steps()[number]; }

@@ -6,6 +6,7 @@
 
 #include "base/json.h"
 #include "base/json_view.h"
+#include "model/results_reference.h"
 #include "model/step_values.h"
 
 namespace takt::internal {
@@ -91,19 +92,20 @@ std::optional<std::string> ResultOf(const Run& run, std::uint32_t number) {
 std::string ReferenceTo(const Run& run, std::uint32_t number) {
     std::string text;
     JsonWriter json(text);
-    json.BeginObject().Key("$results").BeginObject();
-    json.Field("step", run.step(number).task->name.view());
-    json.Field("count", run.progress.steps[number].total);
-    json.EndObject().EndObject();
+    WriteResultsReference(json, run.step(number).task->name.view(),
+                          run.progress.steps[number].total);
     return text;
 }
 
+namespace {
+
 Result<std::string> FillStep(const Run& run, std::string_view json,
-                             std::optional<std::string_view> item) {
+                             std::optional<std::string_view> item, bool compared = false) {
     std::map<std::uint32_t, std::optional<std::string>> known;
     ValueSources sources;
     sources.input = run.live->row.input();
     sources.item = item;
+    sources.compared = compared;
     sources.result = [&](std::string_view name) -> std::optional<std::string_view> {
         const auto number = run.workflow->Find(name);
         if (!number) return std::nullopt;
@@ -115,10 +117,15 @@ Result<std::string> FillStep(const Run& run, std::string_view json,
     return FillIn(json, sources);
 }
 
-bool ConditionHolds(const Run& run, std::uint32_t number) {
+}  // namespace
+
+Result<bool> ConditionHolds(const Run& run, std::uint32_t number) {
     const auto& condition = run.step(number).condition;
     if (!condition) return true;
-    const auto value = FillStep(run, condition->value, std::nullopt);
+    const auto value = FillStep(run, condition->value, std::nullopt, true);
+    if (!value && value.error().code == ErrorCode::kExhausted) {
+        return Fail(ErrorCode::kInvalid, "its if cannot be decided: " + value.error().detail);
+    }
     // Too deep to be anything that can be written there; a value that is not there is null.
     if (!value && value.error().code == ErrorCode::kInvalid) return false;
     const std::string_view json = value ? std::string_view(*value) : std::string_view("null");
@@ -133,7 +140,13 @@ Result<void> ListItems(Run& run, std::uint32_t number) {
     items->json = std::move(*filled);
     const bool is_list = CheckJson(items->json, kListLimits).has_value() &&
                          JsonView(items->json).kind() == JsonView::Kind::kArray;
-    if (!is_list) return Fail(ErrorCode::kInvalid, "what its for_each stands for is no list");
+    if (!is_list) {
+        const auto step = CheckJson(items->json, kListLimits) ? ReferredStep(items->json)
+                                                              : std::optional<std::string>();
+        return Fail(ErrorCode::kInvalid, step ? "what its for_each stands for is too large: the " +
+                                                    GivenByReference(*step)
+                                              : "what its for_each stands for is no list");
+    }
     JsonView::Elements elements{JsonView(items->json)};
     while (elements.Next()) {
         items->items.push_back(elements.value().raw());
@@ -173,8 +186,21 @@ Result<Text> PayloadOf(Run& run, std::uint32_t number, std::uint32_t index) {
     return payload;
 }
 
-// The result of the last step; if several are last, those of all of them by name. What is not in
-// memory any more, or would be nested too deep, goes by reference.
+// Of several last steps as many results are kept as the run's own has room for, in their order. Those
+// of this step, the next of them, come to the `bytes` of those before it.
+void KeepWhatFits(Run& run, std::uint32_t number, std::size_t& bytes) {
+    const std::size_t own = run.steps[number].results().bytes;
+    if (run.workflow->last() || own == 0) return;
+    if (bytes + own < kRunResultBytesMax) {
+        bytes += own;
+        return;
+    }
+    run.cached_bytes -= own;
+    run.steps[number].Values().results = {.parts = {}, .bytes = 0, .too_large = true};
+}
+
+// The result of the last step; if several are last, those of all of them by name. What is too large,
+// or would be nested too deep, goes by reference.
 Text ResultOfRun(const Run& run) {
     const auto result = [&](std::uint32_t number) -> std::string {
         const StepProgress& progress = run.progress.steps[number];

@@ -21,12 +21,14 @@ void KeepResult(Run& run, const ChildPlace& place, const Text& data);
 void CacheResult(Run& run, const ChildPlace& place, const Text& data);
 void DropResults(Run& run);
 
-// REQUIRES of all below: the results that the step takes values from are kept.
+void KeepWhatFits(Run& run, std::uint32_t number, std::size_t& bytes);
+
+// REQUIRES of all below: the results that the step takes values from are kept, of ResultOfRun those of
+// the last steps.
 std::optional<std::string> ResultOf(const Run& run, std::uint32_t number);
 std::string ReferenceTo(const Run& run, std::uint32_t number);
-Result<std::string> FillStep(const Run& run, std::string_view json,
-                             std::optional<std::string_view> item);
-bool ConditionHolds(const Run& run, std::uint32_t number);
+// kInvalid if what it asks about is given by reference.
+Result<bool> ConditionHolds(const Run& run, std::uint32_t number);
 // Reads the list that the step's children are made of, one for each item. kInvalid if it is none.
 Result<void> ListItems(Run& run, std::uint32_t number);
 // kNotFound if a value is not there, kInvalid if the payload is too large.

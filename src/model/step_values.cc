@@ -7,6 +7,7 @@
 
 #include "base/json.h"
 #include "base/json_view.h"
+#include "model/results_reference.h"
 
 namespace takt::internal {
 namespace {
@@ -152,18 +153,33 @@ void Walk(const JsonView& value, const OnSpecial& on_special) {
     }
 }
 
+std::string SourceOf(const Reference& reference) {
+    if (reference.kind == StepReference::Kind::kInput) return "what the run was given";
+    if (reference.kind == StepReference::Kind::kItem) return "the item";
+    return "the result of step '" + reference.step + "'";
+}
+
 std::string Describe(const Reference& reference) {
-    const std::string part = reference.pointer.empty() ? "" : " has no '" + reference.pointer + "'";
-    switch (reference.kind) {
-        case StepReference::Kind::kFrom:
-            return part.empty() ? "step '" + reference.step + "' has no result"
-                                : "the result of step '" + reference.step + "'" + part;
-        case StepReference::Kind::kInput:
-            return part.empty() ? "the run has no parameters" : "what the run was given" + part;
-        case StepReference::Kind::kItem:
-            return part.empty() ? "there is no item" : "the item" + part;
+    if (!reference.pointer.empty()) {
+        return SourceOf(reference) + " has no '" + reference.pointer + "'";
     }
-    return {};
+    if (reference.kind == StepReference::Kind::kInput) return "the run has no parameters";
+    if (reference.kind == StepReference::Kind::kItem) return "there is no item";
+    return "step '" + reference.step + "' has no result";
+}
+
+// Follows the pointer as far as there is something; what is left of the pointer is empty at its end.
+JsonView Follow(std::string_view json, std::string_view& pointer) {
+    JsonView value(json);
+    while (!pointer.empty()) {
+        const std::string_view path = pointer.substr(1);
+        const std::size_t end = path.find('/');
+        const auto member = MemberOf(value, Unescaped(path.substr(0, end)));
+        if (!member) break;
+        value = *member;
+        pointer = end == path.npos ? std::string_view() : path.substr(end);
+    }
+    return value;
 }
 
 class Filler {
@@ -218,13 +234,15 @@ class Filler {
             return {};
         }
         const Reference& reference = **read;
-        if (AppendPart(reference)) return {};
+        const auto there = AppendPart(reference);
+        if (!there) return std::unexpected(there.error());
+        if (*there) return {};
         if (!reference.fallback) return Fail(ErrorCode::kNotFound, Describe(reference));
         out += *reference.fallback;
         return {};
     }
 
-    bool AppendPart(const Reference& reference) {
+    Result<bool> AppendPart(const Reference& reference) {
         std::optional<std::string_view> whole;
         if (reference.kind == StepReference::Kind::kFrom) {
             whole = sources_.result ? sources_.result(reference.step) : std::nullopt;
@@ -239,9 +257,21 @@ class Filler {
             AppendJsonString(out, *whole);
             return true;
         }
-        const auto part = AtPointer(*whole, reference.pointer);
-        if (part) out += *part;
-        return part.has_value();
+        std::string_view rest = reference.pointer;
+        const JsonView part = Follow(*whole, rest);
+        if (!rest.empty()) {
+            const auto step = ReferredStep(part.raw());
+            if (!step) return false;
+            return Fail(ErrorCode::kExhausted, "'" + reference.pointer + "' cannot be taken from " +
+                                                   SourceOf(reference) + ": the " +
+                                                   GivenByReference(*step));
+        }
+        if (const auto step = sources_.compared ? FindReferred(part.raw()) : std::nullopt) {
+            return Fail(ErrorCode::kExhausted, SourceOf(reference) + " cannot be compared: the " +
+                                                   GivenByReference(*step));
+        }
+        out += part.raw();
+        return true;
     }
 
     const ValueSources& sources_;
@@ -287,15 +317,8 @@ Result<std::string> FillIn(std::string_view json, const ValueSources& sources) {
 }
 
 std::optional<std::string_view> AtPointer(std::string_view json, std::string_view pointer) {
-    JsonView value(json);
-    while (!pointer.empty()) {
-        pointer.remove_prefix(1);
-        const std::size_t end = pointer.find('/');
-        const auto member = MemberOf(value, Unescaped(pointer.substr(0, end)));
-        if (!member) return std::nullopt;
-        value = *member;
-        pointer = end == pointer.npos ? std::string_view() : pointer.substr(end);
-    }
+    const JsonView value = Follow(json, pointer);
+    if (!pointer.empty()) return std::nullopt;
     return value.raw();
 }
 

@@ -9,6 +9,7 @@
 // whatever is not replaced, numbers above all, stays letter by letter as it was written.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
@@ -49,11 +50,14 @@ struct ValueSources {
     std::function<std::optional<std::string_view>(std::string_view step)> result;
     std::string_view input;  // The run's parameters; empty if it has none.
     std::optional<std::string_view> item;
+    // Whether the value is compared: results that are given by reference cannot be.
+    bool compared = false;
 };
 
 // `json` with every reference replaced by what it stands for. kNotFound, with a sentence, if a value
-// is not there and has no default; kInvalid if what comes of it is nested too deep. A text that is not
-// JSON is given back as it is.
+// is not there and has no default; kExhausted, whatever its default, if it is in results that are given
+// by reference; kInvalid if what comes of it is nested too deep. A text that is not JSON is given back
+// as it is.
 Result<std::string> FillIn(std::string_view json, const ValueSources& sources);
 
 // The part of a JSON text that the pointer names; nothing if it is not there. REQUIRES: CheckJson

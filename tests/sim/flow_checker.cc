@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "model/results_reference.h"
+#include "model/step_decision.h"
 #include "model/step_values.h"
 
 namespace takt::internal::sim {
@@ -271,13 +273,20 @@ void FlowChecker::CheckEnd(const KnownRun& run) {
     if (IsTerminal(run.row.status)) {
         if (live) fail_(name + " has ended before its parts");
         if (run.progress) fail_(name + " has ended and still has a record");
+        const Outcome* outcome = run.row.outcome.get();
+        if (outcome && FindReferred(outcome->data.view())) {
+            fail_(name + " has a reference for a result, and none here is too large");
+        }
         return;
     }
     if (run.row.status != Status::kRunning) return;
     if (!run.progress) return fail_(name + " goes on without a record");
     const bool over = std::ranges::all_of(
         run.progress->steps, [](const StepProgress& step) { return IsOver(step.status); });
-    if (over && !live) fail_(name + " has nothing left and has not ended");
+    // One that succeeds may have to ask the store for its result first.
+    const RunDecision as = DecideRun(*run.row.task->workflow(), *run.progress);
+    const bool asks = !run.progress->ending && as.status == Status::kSuccess;
+    if (over && !live && !asks) fail_(name + " has nothing left and has not ended");
 }
 
 }  // namespace takt::internal::sim
