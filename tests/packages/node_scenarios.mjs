@@ -241,6 +241,35 @@ const scenarios = {
     await slept.release();
   },
 
+  // An operator takes the locks away one after the other while handlers are at work.
+  async lost_locks() {
+    const lose = async (lock, takeAway = () => client.call("DELETE", `locks/${lock.name}`)) => {
+      lock.check();
+      await takeAway();
+      await until(() => lock.signal.aborted, `the loss of ${lock.name} is told`);
+      assert.throws(() => lock.check(), takt.LockLost);
+    };
+    let waiting = 0;
+    const both = async () => ++waiting === 1 ? until(() => waiting === 2, "both run") : client.call("DELETE", "locks/ledger");
+    const worker = new takt.Worker(urls)
+      .handle("book", (task) => task.withLock("ledger", { wait: 5 }, async (ledger) => {
+        assert.equal(task.locks.gpu.token, task.lockTokens.gpu);
+        await lose(task.locks.gpu);
+        task.locks.disk.check();
+        await lose(ledger);
+        return task.withLock("ledger", { wait: 5 }, (again) => again.check() ?? "heard");
+      }))
+      .handle("part", (task) => lose(task.locks.ledger, both))
+      .start();
+    assert.equal((await client.run("book", undefined, { locks: ["gpu", "disk"], max_retry: 0 })).result, "heard");
+    const run = await client.submit("flow", undefined, {
+      locks: ["ledger"],
+      steps: [{ name: "parts", type: "part", shards: 2, max_retry: 0 }],
+    });
+    assert.equal((await client.wait(run.id)).status, "success");
+    await worker.stop();
+  },
+
   async flow() {
     const worker = new takt.Worker(urls)
       .handle("part", (task) => ({ part: task.shard.index, of: task.shard.total, in: task.parentId }))

@@ -38,6 +38,9 @@ class NodeTest(ClusterTest):
     def test_locks_are_one_holders_and_their_loss_is_told(self):
         self.follow("locks")
 
+    def test_a_handler_is_told_that_its_locks_were_taken_away(self):
+        self.follow("lost_locks")
+
     def test_workflows_shards_and_namespaces(self):
         self.follow("flow")
 

@@ -178,31 +178,6 @@ class PythonWorkerTest(ClusterTest):
         self.assertEqual(sorted(ends), [("coroutine", "cancelled"), ("coroutine", "timeout"),
                                         ("function", "cancelled"), ("function", "timeout")])
 
-    def test_locks_of_the_task_and_of_the_handler(self):
-        self.serve()
-        client = self.client()
-        worker = takt.Worker(self.url)
-
-        @worker.handle("book")
-        def book(task):
-            with task.lock("ledger", wait=5) as lock:
-                return {"declared": task.lock_tokens["gpu"], "asked": lock.token}
-
-        @worker.handle("abook")
-        async def abook(task):
-            async with task.lock("ledger", wait=5) as lock:
-                return lock.token
-
-        with worker:
-            tokens = client.run("book", locks=["gpu"]).result
-            self.assertGreater(tokens["asked"], tokens["declared"])
-            self.assertGreater(client.run("abook").result, tokens["asked"])
-            with client.lock("ledger"):
-                run = client.submit("book", locks=["gpu"], max_retry=0)
-                ended = client.wait(run.id)
-                self.assertEqual(ended.status, "failed")
-                self.assertIn("ledger", ended.error.message)
-
     # The leader's machine loses its power while handlers run, and some end before there is another leader.
     def test_no_result_is_lost_with_the_leader_and_nothing_runs_twice(self):
         urls = self.start_two()

@@ -1,6 +1,6 @@
 // Held: an attempt in the worker's hand, from its assignment to the acknowledgement of its result.
 import { now } from "./clock.js";
-import { Failure, Invalid, LockBusy, Rejected, Stopped, Unavailable, textOf } from "./errors.js";
+import { Failure, Invalid, LockBusy, LockLost, Rejected, Stopped, Unavailable, textOf } from "./errors.js";
 
 const RESULT_BYTES_MAX = 1 << 20;
 const DEPTH_MAX = 64;
@@ -125,9 +125,41 @@ export function failureOf(error: unknown): Result {
 /** All three parts: after a store lost its last writes, a number is given out again. */
 export const keyOf = (attempt: AttemptName): string => `${attempt.execution_id}/${attempt.attempt}/${attempt.token}`;
 
+/** A lock that an attempt holds; `token` is its fencing token. `signal` is aborted, with LockLost, when it was taken away. */
+export class TaskLock {
+  readonly #over = new AbortController();
+
+  constructor(
+    readonly name: string,
+    readonly token: number,
+  ) {}
+
+  get signal(): AbortSignal {
+    return this.#over.signal;
+  }
+
+  /** LockLost if it may be another's by now. */
+  check(): void {
+    this.#over.signal.throwIfAborted();
+  }
+
+  /** The worker's word. */
+  lose(): void {
+    this.#over.abort(new LockLost(`lock '${this.name}' was lost`, { code: "lock_lost" }));
+  }
+}
+
+export interface LockVerdict {
+  attempt: AttemptName;
+  ask?: string;
+  name?: string;
+  token?: string;
+  why?: string;
+}
+
 interface LockCall {
   said: { ask: number; name: string; permits: number; wait_ms: number };
-  resolve: (token: number) => void;
+  resolve: (lock: TaskLock) => void;
   reject: (error: Error) => void;
   timer: NodeJS.Timeout;
 }
@@ -147,7 +179,10 @@ export class Held {
   #lineBytes = 0;
   #linesDropped = 0;
   #asks = 0;
+  /** That came with the attempt. */
+  readonly locks: Record<string, TaskLock> = {};
   #calls = new Map<number, LockCall>();
+  #given = new Map<number, TaskLock>();
   #drops: number[] = [];
   #asksDue: number[] = [];
   #dropsDue: number[] = [];
@@ -157,6 +192,7 @@ export class Held {
     private readonly news: () => void,
   ) {
     this.key = keyOf(assign.attempt);
+    for (const { name, token } of assign.locks ?? []) this.locks[name] = new TaskLock(name, Number(token));
   }
 
   get attempt(): AttemptName {
@@ -203,10 +239,10 @@ export class Held {
 
   // --- Locks -------------------------------------------------------------------------------------
 
-  askLock(name: string, permits: number, wait: number): { ask: number; token: Promise<number> } {
+  askLock(name: string, permits: number, wait: number): { ask: number; given: Promise<TaskLock> } {
     if (!name) throw new Invalid("name: must not be empty", { code: "invalid", field: "name" });
     const ask = ++this.#asks;
-    const token = new Promise<number>((resolve, reject) => {
+    const given = new Promise<TaskLock>((resolve, reject) => {
       if (this.stopReason || !this.running) return reject(this.#stopped());
       const timer = setTimeout(
         () => {
@@ -220,12 +256,13 @@ export class Held {
       this.#asksDue.push(ask);
       this.news();
     });
-    return { ask, token };
+    return { ask, given };
   }
 
   dropLock(ask: number): void {
     clearTimeout(this.#calls.get(ask)?.timer);
     this.#calls.delete(ask);
+    this.#given.delete(ask);
     this.#drops.push(ask);
     if (this.#drops.length > DROPS_KEPT) this.#drops.shift();
     this.#dropsDue.push(ask);
@@ -245,13 +282,21 @@ export class Held {
     this.#dropsDue = [...this.#drops];
   }
 
-  answerLock(ask: number, token: number, why: string): void {
+  /** Of one that it asked for, or, without a token, of one that it has and that was taken away. */
+  answerLock(verdict: LockVerdict): void {
+    const [ask, token] = [Number(verdict.ask ?? 0), Number(verdict.token ?? 0)];
     const call = this.#calls.get(ask);
-    if (!call) return;
+    if (!call) {
+      if (!token) (ask ? this.#given.get(ask) : this.locks[verdict.name ?? ""])?.lose();
+      return;
+    }
     clearTimeout(call.timer);
     this.#calls.delete(ask);
-    if (token) call.resolve(token);
-    else call.reject(new LockBusy(`lock '${call.said.name}' was not given: ${why}`, [], { code: "conflict" }));
+    const { name } = call.said;
+    if (!token) return call.reject(new LockBusy(`lock '${name}' was not given: ${verdict.why}`, [], { code: "conflict" }));
+    const lock = new TaskLock(name, token);
+    this.#given.set(ask, lock);
+    call.resolve(lock);
   }
 
   endLocks(): void {

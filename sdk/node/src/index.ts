@@ -11,8 +11,7 @@ export { isDone, newId } from "./models.js";
 export type {
   Duration, Execution, Json, Page, RetryPolicy, Shard, Status, TaskFields, TaskRecord, Time,
 } from "./models.js";
-export type { StopReason } from "./held.js";
+export type { StopReason, TaskLock } from "./held.js";
 export { Task } from "./task.js";
-export type { TaskLock } from "./task.js";
 export { Worker } from "./worker.js";
 export type { Handler, WorkerEvent, WorkerOptions } from "./worker_options.js";

@@ -1,13 +1,7 @@
 // Task: what a handler is given.
-import { Held, StopReason } from "./held.js";
+import { Held, StopReason, TaskLock } from "./held.js";
 import { Shard } from "./models.js";
 import { payloadOf } from "./zstd.js";
-
-/** A lock that an attempt holds; `token` is its fencing token. */
-export interface TaskLock {
-  readonly name: string;
-  readonly token: number;
-}
 
 /** One attempt of an execution. `payload` is the input, `payloadText` the same letter by letter. */
 export class Task<Payload = any> {
@@ -31,7 +25,9 @@ export class Task<Payload = any> {
   readonly parentId?: string;
   readonly step?: string;
   readonly shard?: Shard;
-  /** Of the locks that its task declares. */
+  /** Those that its task declares or its run holds: it has them until it ends. */
+  readonly locks: Readonly<Record<string, TaskLock>>;
+  /** Their tokens. */
   readonly lockTokens: Record<string, number> = {};
   /** Aborted when it was cancelled, timed out, or its worker is being stopped: return soon. */
   readonly signal: AbortSignal;
@@ -58,7 +54,8 @@ export class Task<Payload = any> {
     this.parentId = assign.parent_id || undefined;
     this.step = assign.step || undefined;
     if (assign.shard) this.shard = { index: assign.shard.index ?? 0, total: assign.shard.total ?? 0 };
-    for (const lock of assign.locks ?? []) this.lockTokens[lock.name] = Number(lock.token);
+    this.locks = held.locks;
+    for (const lock of Object.values(this.locks)) this.lockTokens[lock.name] = lock.token;
     this.signal = held.abort.signal;
   }
 
@@ -82,8 +79,8 @@ export class Task<Payload = any> {
     options: { wait?: number; permits?: number },
     work: (lock: TaskLock) => Promise<T> | T,
   ): Promise<T> {
-    const { ask, token } = this.#held.askLock(name, options.permits ?? 1, options.wait ?? 30);
-    const lock = { name, token: await token };
+    const { ask, given } = this.#held.askLock(name, options.permits ?? 1, options.wait ?? 30);
+    const lock = await given;
     try {
       return await work(lock);
     } finally {

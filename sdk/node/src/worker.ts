@@ -325,9 +325,7 @@ export class Worker {
       if (held?.result) this.#forget(held);
     }
     if (frame.capacity) this.#capacitySet = Number(frame.capacity.capacity ?? 0);
-    for (const { attempt, ask, token, why } of frame.lock_verdicts ?? []) {
-      this.#held.get(keyOf(attempt))?.answerLock(Number(ask), Number(token ?? 0), why ?? "");
-    }
+    for (const verdict of frame.lock_verdicts ?? []) this.#held.get(keyOf(verdict.attempt))?.answerLock(verdict);
     this.#flushSoon();
   }
 

@@ -272,7 +272,7 @@ class Core(Stopping):
         for verdict in frame.get("lock_verdicts") or []:
             one = self.held.get(key_of(verdict["attempt"]))
             if one:
-                one.answer_lock(int(verdict["ask"]), int(verdict.get("token") or 0), verdict.get("why", ""))
+                one.answer_lock(verdict)
         self._flush_soon()
         self._check_stop()
 

@@ -144,7 +144,8 @@ class Held:
         self._lines_dropped = 0
         self._progress: tuple[float, str] | None = None
         self._asks = 0
-        self.lock_calls: dict[int, tuple[dict[str, Any], concurrent.futures.Future[int]]] = {}
+        self.lock_calls: dict[int, tuple[dict[str, Any], concurrent.futures.Future[int], Callable[[], None]]] = {}
+        self.lock_losses: dict[int, Callable[[], None]] = {}  # Of those that were given.
         self.lock_asks_due: list[int] = []
         self.lock_drops: collections.deque[int] = collections.deque(maxlen=DROPS_KEPT)
         self.lock_drops_due: list[int] = []
@@ -177,7 +178,8 @@ class Held:
             self._lines.append(line)
         self._news(self)
 
-    def ask_lock(self, name: str, permits: int, wait: float) -> tuple[int, concurrent.futures.Future[int]]:
+    def ask_lock(self, name: str, permits: int, wait: float,
+                 on_lost: Callable[[], None]) -> tuple[int, concurrent.futures.Future[int]]:
         if not name:
             raise Invalid("name: must not be empty", code="invalid", field="name")
         verdict: concurrent.futures.Future[int] = concurrent.futures.Future()
@@ -188,7 +190,7 @@ class Held:
                 verdict.set_exception(Stopped("the attempt is to stop", code=self.stop_reason or "stopped"))
                 return ask, verdict
             self.lock_calls[ask] = ({"ask": ask, "name": name, "permits": permits, "wait_ms": int(wait * 1000)},
-                                    verdict)
+                                    verdict, on_lost)
             self.lock_asks_due.append(ask)
         self._news(self)
         return ask, verdict
@@ -196,6 +198,7 @@ class Held:
     def drop_lock(self, ask: int) -> None:
         with self._mutex:
             self.lock_calls.pop(ask, None)
+            self.lock_losses.pop(ask, None)
             self.lock_drops.append(ask)
             self.lock_drops_due.append(ask)
         self._news(self)
@@ -240,19 +243,30 @@ class Held:
             self.lock_asks_due = list(self.lock_calls)
             self.lock_drops_due = list(self.lock_drops)
 
-    def answer_lock(self, ask: int, token: int, why: str) -> None:
+    def answer_lock(self, verdict: Mapping[str, Any]) -> None:
+        """Of one that it asked for, or, without a token, of one that it has and that was taken away."""
+        ask, token = int(verdict.get("ask") or 0), int(verdict.get("token") or 0)
+        lose: Callable[[], None] | None = None
         with self._mutex:
             call = self.lock_calls.pop(ask, None)
+            if call and token:
+                self.lock_losses[ask] = call[2]
+            elif not call and not token:
+                lose = self.lock_losses.pop(ask, None)
+        if ask == 0 and not token and self.task and (declared := self.task.locks.get(verdict.get("name", ""))):
+            lose = declared.lose
+        if lose:
+            lose()
         if call and call[1].set_running_or_notify_cancel():
             if token:
                 call[1].set_result(token)
             else:
-                call[1].set_exception(lock_refused(call[0]["name"], why))
+                call[1].set_exception(lock_refused(call[0]["name"], verdict.get("why", "")))
 
     def end_locks(self) -> None:
         with self._mutex:
             calls, self.lock_calls = self.lock_calls, {}
-        for _, verdict in calls.values():
+        for _, verdict, _ in calls.values():
             if verdict.set_running_or_notify_cancel():
                 verdict.set_exception(Stopped("the attempt is to stop", code=self.stop_reason or "stopped"))
 

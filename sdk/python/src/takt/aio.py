@@ -9,8 +9,9 @@ from types import TracebackType
 from typing import Any, ParamSpec, TypeVar, Unpack
 
 from ._aio_http import Waits
+from ._loss import Block
 from .client import Client, Waiting
-from .errors import ExecutionFailed, LockLost, Stopped, Unavailable, UnknownOutcome
+from .errors import ExecutionFailed, Stopped, Unavailable, UnknownOutcome
 from .lock import Lock
 from .models import Duration, Execution, Page, TaskFields, TaskRecord, seconds
 
@@ -183,7 +184,6 @@ class AsyncLock:
 
     def __init__(self, lock: Lock) -> None:
         self._lock = lock
-        self._inside: asyncio.Task[Any] | None = None
         self.lost = asyncio.Event()
 
     @property
@@ -196,7 +196,7 @@ class AsyncLock:
 
     async def __aenter__(self) -> AsyncLock:
         loop = asyncio.get_running_loop()
-        self._inside = asyncio.current_task()
+        self._block = Block(self.name)
         # A thread of its own: it may stand in line for long.
         await asyncio.to_thread(self._lock.acquire)
         self._lock.on_lost(lambda: loop.call_soon_threadsafe(self._on_lost))
@@ -204,13 +204,10 @@ class AsyncLock:
 
     def _on_lost(self) -> None:
         self.lost.set()
-        if self._inside:
-            self._inside.cancel()
+        self._block.cancel()
 
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None,
                         trace: TracebackType | None) -> None:
-        inside, self._inside = self._inside, None
+        self._block.close()
         await asyncio.shield(asyncio.to_thread(self._lock.release))
-        if self.lost.is_set() and inside and kind is asyncio.CancelledError:
-            inside.uncancel()
-            raise LockLost(f"lock '{self.name}' was lost", code="lock_lost") from error
+        self._block.check(kind, error)

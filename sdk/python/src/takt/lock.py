@@ -4,11 +4,11 @@ from __future__ import annotations
 import dataclasses
 import threading
 import uuid
-from collections.abc import Callable
 from types import TracebackType
 
 from . import _clock
 from ._http import Transport, quote
+from ._loss import Losable
 from .errors import Conflict, Invalid, LockBusy, LockLost, Unavailable, UnknownOutcome
 
 ASKED_AT_ONCE = 20.0  # Seconds of standing in line in one request; then it is asked again.
@@ -24,7 +24,7 @@ class LockDemand:
     owner: str
 
 
-class Lock:
+class Lock(Losable):
     """`with client.lock("ledger", wait=10) as lock: write(lock.token)`.
 
     `lost` is set no later than when somebody else may have the lock. Hand `token` to whatever you write to:
@@ -33,14 +33,12 @@ class Lock:
     def __init__(self, transport: Transport, demand: LockDemand) -> None:
         if not demand.name:
             raise Invalid("name: must not be empty", code="invalid", field="name")
+        super().__init__()
         self._transport = transport
         self._demand = demand
         self._released = threading.Event()
-        self._lost_calls: list[Callable[[], object]] = []
-        self._mutex = threading.Lock()
         self._renewer: threading.Thread | None = None
         self._valid_until = 0.0
-        self.lost = threading.Event()
         self.lock_id = ""
         self.token = 0
 
@@ -52,14 +50,6 @@ class Lock:
         """LockLost if it may be another's by now."""
         if self.lost.is_set() or _clock.now() >= self._valid_until:
             raise LockLost(f"lock '{self.name}' was lost", code="lock_lost")
-
-    def on_lost(self, call: Callable[[], object]) -> None:
-        """Called once when it is lost, on a thread of the lock's own; at once if it is already."""
-        with self._mutex:
-            if not self.lost.is_set():
-                self._lost_calls.append(call)
-                return
-        call()
 
     def acquire(self) -> Lock:
         """What `with` does. LockBusy: others hold it."""
@@ -135,8 +125,5 @@ class Lock:
                 break
         else:
             return
-        with self._mutex:
-            self.lost.set()
-            calls, self._lost_calls = self._lost_calls, []
-        for call in calls:
+        for call in self._lose():
             call()
