@@ -19,6 +19,8 @@ void Engine::RestoreSetting(const Text& key, const Text& value) {
         claims_.Restore(name.substr(Claims::kPrefix.size()), value);
     } else if (name == TrustedClock::kRecordKey) {
         if (!TAKT_MUTANT("engine.forget_doubted_record")) clock_.Restore(value);
+    } else if (name == TrustedClock::kSettledKey) {
+        if (!TAKT_MUTANT("engine.forget_settled")) clock_.RestoreSettled(value);
     } else if (name.starts_with(Leftover::kPrefix)) {
         leftovers_.Restore(key, value);
     } else if (name.ends_with(kGuardSuffix)) {

@@ -16,19 +16,35 @@ Duration StepOf(SteadyClock::duration moved) {
     return std::chrono::abs(moved) < kStep ? Duration(0) : std::chrono::round<Duration>(moved);
 }
 
+Time ReadTime(std::string_view value) {
+    return Time(Duration(ParseNumber<std::int64_t>(value).value_or(0)));
+}
+
+// Time{} deletes it.
+SettingPut TimeSetting(std::string_view key, Time at) {
+    return {Text(key), at == Time{} ? Text() : Text(std::to_string(at.time_since_epoch().count()))};
+}
+
 }  // namespace
 
 void TrustedClock::Restore(std::string_view value) {
-    kept_ = Time(Duration(ParseNumber<std::int64_t>(value).value_or(0)));
+    kept_ = ReadTime(value);
+}
+
+void TrustedClock::RestoreSettled(std::string_view value) {
+    settled_kept_ = ReadTime(value);
 }
 
 void TrustedClock::Begin(Instant now, Time recorded) {
     const Time kept = kept_;
+    const Time settled = settled_kept_;
     *this = {};
     kept_ = kept;
+    settled_kept_ = settled;
     if (kept != Time{}) recorded = std::min(recorded, kept);
     last_ = believed_ = OffsetOf(now);
     begun_ = {recorded, now.steady};
+    settled_at_begin_ = settled == Time{} ? recorded : std::min(recorded, settled);
     if (recorded != Time{} && now.wall > recorded + kAbsence) {
         believed_ = OffsetOf({recorded + kAbsence, now.steady});
     }
@@ -71,22 +87,35 @@ void TrustedClock::Judge(Instant now) {
         now.wall, Time(std::chrono::floor<Duration>(now.steady.time_since_epoch() + believed_)));
     age_ = std::chrono::floor<Duration>(now.steady - begun_.steady);
     const bool young = begun_.wall != Time{} && age_ < kConfirmed;
-    settled_ = young ? begun_.wall + age_ : trusted_;
+    recorded_ = young ? begun_.wall + age_ : trusted_;
+    settled_ = young ? settled_at_begin_ + age_ : trusted_;
 }
 
 Duration TrustedClock::DoubtOf(Time at) const {
-    if (at <= settled() || trusted_ < settled() + kParted) return Duration(0);
+    if (at <= recorded() || trusted_ < recorded() + kParted) return Duration(0);
     return std::max(kDoubted - age_, Duration(0));
 }
 
 void TrustedClock::Tell(Draft& draft) {
+    TellSettled(draft);
     const bool doubted = DoubtOf(trusted_) > Duration(0);
     // A clock that came back in its first minute leaves serials behind that are ahead of it.
     const bool misleads = TimeOf(draft.last_serial()) >= trusted_ + kParted;
     if (doubted == (kept_ != Time{}) || (!doubted && misleads)) return;
     kept_ = doubted ? begun_.wall : Time{};
-    const auto value = doubted ? std::to_string(kept_.time_since_epoch().count()) : std::string();
-    draft.Set({Text(kRecordKey), Text(value)});
+    draft.Set(TimeSetting(kRecordKey, kept_));
+}
+
+// Serials are never behind those of earlier leaders, whose clocks may have been ahead, and go by the
+// trusted time from a term's first moment on. What ended meanwhile has the time of this clock, so the
+// next leader must not purge by them. Goes along: it has to be there no sooner than what ends.
+void TrustedClock::TellSettled(Draft& draft) {
+    const bool ahead = TimeOf(draft.last_serial()) >= settled() + kParted;
+    const Time settled = ahead ? this->settled() : Time{};
+    const bool told = ahead == (settled_kept_ != Time{});
+    if (told && std::chrono::abs(settled - settled_kept_) < kParted) return;
+    settled_kept_ = settled;
+    draft.SetLater(TimeSetting(kSettledKey, settled));
 }
 
 std::optional<Steady> TrustedClock::tell_at() const {

@@ -17,7 +17,9 @@ namespace takt::internal {
 
 class TrustedClock {
   public:
-    static constexpr std::string_view kRecordKey = "clock.record";  // The setting that is its own.
+    // The settings that are its own.
+    static constexpr std::string_view kRecordKey = "clock.record";
+    static constexpr std::string_view kSettledKey = "clock.settled";
 
     // Less than this is drift, which NTP may mend in one step; more is a clock that was set.
     static constexpr Duration kParted = std::chrono::minutes(1);
@@ -30,15 +32,18 @@ class TrustedClock {
     // about: a machine that was just started may be about to have its clock set.
     static constexpr Duration kDoubted = std::chrono::minutes(1);
 
-    // Before a term begins: the record that one before doubted its clock by, as Tell wrote it.
+    // Before a term begins: the record that one before doubted its clock by, and the settled time that
+    // it had come to, as Tell wrote them.
     void Restore(std::string_view value);
+    void RestoreSettled(std::string_view value);
 
     // A term begins. `recorded` is a time that an earlier leader wrote down; Time{} if there is
     // none.
     void Begin(Instant now, Time recorded);
 
     // Tells the next leader by which record this one doubts its clock, before the serials that it
-    // gives by that clock stand for a record themselves; and that it does not any more.
+    // gives by that clock stand for a record themselves; and that it does not any more. The settled
+    // time too, to a minute, while serials are ahead of it.
     void Tell(Draft& draft);
     // When it has something to tell though nothing happens.
     std::optional<Steady> tell_at() const;
@@ -50,11 +55,12 @@ class TrustedClock {
     // The trusted time at the last reading; never after its wall time.
     Time trusted() const { return trusted_; }
     // The same for what cannot be undone at all: in its first hour a term goes by the last record and
-    // the steady clock, since it may have begun in the very moment in which the clock was ahead.
+    // the steady clock, since it may have begun in the very moment in which the clock was ahead. A
+    // leader whose clock was behind its last record wrote by it: the next one goes on from there.
     Time settled() const { return std::min(trusted_, settled_); }
     // The time up to which what is past may be taken for past: the trusted one, unless the term has
     // just begun, long after the last record.
-    Time undoubted() const { return DoubtOf(trusted_) > Duration(0) ? settled() : trusted_; }
+    Time undoubted() const { return DoubtOf(trusted_) > Duration(0) ? recorded() : trusted_; }
     // By how much the wall clock, or the trusted time, moved against the steady clock with the last
     // reading; 0 if by no more than a clock is slewed.
     Duration moved() const { return moved_; }
@@ -85,6 +91,9 @@ class TrustedClock {
         return now.wall.time_since_epoch() - now.steady.time_since_epoch();
     }
     void Judge(Instant now);
+    // The last record, and the steady clock since.
+    Time recorded() const { return std::min(trusted_, recorded_); }
+    void TellSettled(Draft& draft);
 
     Offset last_{};
     Offset believed_{};
@@ -96,10 +105,14 @@ class TrustedClock {
     Duration moved_{0};
     Duration trusted_moved_{0};
     Time trusted_{};
+    Time recorded_{};
     Time settled_{};
     Instant begun_{};  // When the term did, by the last record; Time{} if there is none.
     Duration age_{0};  // Of the term.
     Time kept_{};      // The record that is stored for the next leader; Time{} if there is none.
+    Time
+        settled_at_begin_{};  // The settled time when the term began; Time{} if there was no record.
+    Time settled_kept_{};     // That is stored for the next leader; Time{} if serials tell enough.
     Duration jump_{0};
     Steady jumped_at_{};
 };
