@@ -6,6 +6,7 @@
 #include "base/check.h"
 #include "base/failpoint.h"
 #include "base/log.h"
+#include "engine/growth.h"
 
 namespace takt::internal {
 namespace {
@@ -147,13 +148,12 @@ bool Node::TakeInput(Inbox::Item& item) {
         return refuse(ErrorCode::kExhausted,
                       "too many requests wait for the store; try again later");
     }
-    // A full store still finishes and purges what it has; only new work must wait.
-    const bool new_work =
-        std::holds_alternative<Submit>(item.input) || std::holds_alternative<Trigger>(item.input);
-    if (std::string full = new_work ? store_.WhyFull() : ""; !full.empty()) {
+    // A full store still finishes and purges what it has; only what would make it fuller must wait.
+    if (std::string full = store_.WhyFull(); !full.empty() && Grows(item.input, *engine_)) {
         StepEngine(MakeRoom{});
         return refuse(ErrorCode::kUnavailable, std::move(full));
     }
+    const bool new_work = std::get_if<Submit>(&item.input) || std::get_if<Trigger>(&item.input);
     if (new_work && live_share_.full()) {
         return refuse(ErrorCode::kExhausted,
                       "this scheduler has as many unfinished executions in memory as it may "

@@ -143,8 +143,7 @@ TEST_F(NodeTest, MoreThanMayWaitForTheStoreAreRefused) {
     EXPECT_EQ(refused[ErrorCode::kExhausted], 1);
 }
 
-// Redis is at its maxmemory and still takes what was decided. New tasks wait outside, and what is
-// there can be ended.
+// Redis is at its maxmemory and takes what was decided. New work waits, what is there can be ended.
 TEST_F(NodeTest, AFullStoreRefusesNewWorkOnly) {
     Lead();
     AskSubmit("mine");
@@ -156,8 +155,9 @@ TEST_F(NodeTest, AFullStoreRefusesNewWorkOnly) {
     store.full = "no room";
 
     AskSubmit("");
+    node->Ask(Redrive{}, [&](const auto& answer) { ++refused[answer.error().code]; });
     runtime.Run();
-    EXPECT_EQ(refused[ErrorCode::kUnavailable], 1);
+    EXPECT_EQ(refused[ErrorCode::kUnavailable], 2);
     bool cancelled = false;
     node->Ask(Cancel{.execution = ExecutionId("mine")},
               [&](Result<internal::Answer> answer) { cancelled = answer.has_value(); });

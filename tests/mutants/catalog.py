@@ -145,6 +145,8 @@ MUTANTS = [
            "ASecondLeaderThatBeginsAhead", test=("engine_test", "ClockKeysTest.*")),
     engine("forget_settled", "a new leader purges by serials of a clock that was ahead",
            "PurgesNothingThatEndedJustNow", test=("engine_test", "*ClockPurge*")),
+    engine("tasks_are_no_growth", "a full store takes recurring tasks without end",
+           "ATaskThatBecomesNoLarger", test=("engine_test", "GrowthTest.*")),
     engine("forget_limits_on_load", "a new leader counts nobody who is at work already", "are at work"),
     engine("forget_pace", "a start spends nothing of its rate", "than its rate allows", sample=False),
     engine("deep_bucket", "a rate saves up what it did not use", "than its rate allows", sample=False),
