@@ -33,7 +33,7 @@ QuotaWatch::Level QuotaWatch::LevelAt(std::uint64_t percent, Level before) {
     return percent >= kWarnAt ? Level::kWarned : Level::kCalm;
 }
 
-void QuotaWatch::Observe(const etcdserverpb::StatusResponse& status) {
+void QuotaWatch::Observe(const etcdserverpb::StatusResponse& status, std::uint64_t written) {
     const auto file = static_cast<std::uint64_t>(std::max<std::int64_t>(status.db_size(), 0));
     const auto used =
         static_cast<std::uint64_t>(std::max<std::int64_t>(status.db_size_in_use(), 0));
@@ -45,6 +45,7 @@ void QuotaWatch::Observe(const etcdserverpb::StatusResponse& status) {
     refuses_ = refuses;
     quota_ = quota;
     used_ = used;
+    written_at_look_ = written;
     const std::uint64_t percent = quota == 0 ? 0 : used * 100 / quota;
     const Level before = level_.load();
     const bool last = quota > 0 && file * 100 / quota >= kFileNearAt && percent >= kAlertAt;
@@ -88,12 +89,14 @@ void QuotaWatch::Tell(Level level, std::uint64_t used) const {
 }
 
 std::string QuotaWatch::WhyFull() const {
-    if (level_.load() != Level::kFull) return {};
+    const std::uint64_t used = UsedNow();
+    const std::uint64_t quota = quota_;
+    if (level_.load() != Level::kFull && (quota == 0 || used * 100 / quota < kFullAt)) return {};
     if (refuses_) return std::string(kRefuses);
     return fmt::format(
         "etcd has {} in use, and its quota is {}; raise --quota-backend-bytes{}, or wait until the "
         "retention has made room",
-        MegabytesText(used_), MegabytesText(quota_),
+        MegabytesText(used), MegabytesText(quota),
         configured_ > 0 ? " and quota= of the store's URL"
                         : " (and say it by quota= in the store's URL)");
 }

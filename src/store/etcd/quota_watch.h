@@ -2,12 +2,14 @@
 //
 // An etcd that reaches its quota takes no write any more, from anybody, until an operator helps. So the
 // scheduler stops taking new work before, and the rest is for what is there: it ends and is purged.
+// Of a small quota that rest is written in a second, so what was written since the last look counts.
 // The space in use counts: freed pages are used again. etcd itself goes by the size of its file, which
 // never shrinks, so that a file near the quota is told of too; with one above it, or once its alarm is
 // raised, it takes no write.
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 
@@ -32,8 +34,13 @@ class QuotaWatch {
     QuotaWatch(std::uint64_t configured, std::string name)
         : configured_(configured), name_(std::move(name)) {}
 
-    // etcd tells its sizes, and from 3.6 on its quota. From any thread.
-    void Observe(const etcdserverpb::StatusResponse& status);
+    // So much more was written here. From any thread.
+    void NoteWritten(std::size_t bytes) { written_ += bytes; }
+    std::uint64_t written() const { return written_; }  // Since the beginning.
+
+    // etcd tells its sizes, and from 3.6 on its quota. `written` is what written() was when it was
+    // asked: until the next time, what is written beyond that counts as in use. From any thread.
+    void Observe(const etcdserverpb::StatusResponse& status, std::uint64_t written = 0);
 
     // Why no new work should be brought now; empty while there is room.
     std::string WhyFull() const;
@@ -44,12 +51,16 @@ class QuotaWatch {
   private:
     enum class Level : int { kCalm, kWarned, kAlerted, kFull };
     static Level LevelAt(std::uint64_t percent, Level before);
+    // In use as far as is known now.
+    std::uint64_t UsedNow() const { return used_ + (written_ - written_at_look_); }
     void Tell(Level level, std::uint64_t used) const;
 
     const std::uint64_t configured_;
     const std::string name_;
     std::atomic<std::uint64_t> quota_ = kQuotaDefault;
     std::atomic<std::uint64_t> used_ = 0;
+    std::atomic<std::uint64_t> written_ = 0;
+    std::atomic<std::uint64_t> written_at_look_ = 0;
     std::atomic<Level> level_ = Level::kCalm;
     std::atomic<bool> refuses_ = false;  // Writes, already.
     std::atomic<bool> told_of_file_ = false;

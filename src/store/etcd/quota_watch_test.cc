@@ -29,6 +29,22 @@ TEST(QuotaWatch, NewWorkWaitsNearTheQuotaAndUntilThereIsRoomAgain) {
     EXPECT_EQ(watch.WhyFull(), "");
 }
 
+// Of a small quota ten percent are written between two looks at it.
+TEST(QuotaWatch, WhatWasWrittenSinceTheLastLookCounts) {
+    QuotaWatch watch(1000, "etcd");
+    watch.NoteWritten(700);
+    watch.Observe(Sizes(700, 700), watch.written());
+    EXPECT_EQ(watch.WhyFull(), "");
+    watch.NoteWritten(150);
+    const std::uint64_t asked = watch.written();
+    watch.NoteWritten(50);
+    EXPECT_NE(watch.WhyFull(), "");
+    watch.Observe(Sizes(840, 840), asked);
+    EXPECT_EQ(watch.WhyFull(), "") << "it takes less than what was written for it";
+    watch.NoteWritten(10);
+    EXPECT_NE(watch.WhyFull(), "") << "what came after the question is not in the answer";
+}
+
 // Values of a megabyte find no place among what is free in pieces: the file grows past the quota
 // though a tenth of it is free.
 TEST(QuotaWatch, NewWorkWaitsEarlierOnceTheFileIsNearTheQuota) {
@@ -96,6 +112,32 @@ class Sizings {
     std::condition_variable changed_;
     int count_ = 0;
 };
+
+// A small quota, filled faster than etcd's size is looked at.
+TEST_F(EtcdTest, ASmallQuotaIsNotPassedBetweenTwoLooks) {
+    constexpr int kQuota = 24 << 20;
+    StartServer({.arguments = {"--quota-backend-bytes=" + std::to_string(kQuota)}});
+    Sizings sizings;
+    EtcdOptions options = *ParseEtcdUrl(server_->url("?quota=" + std::to_string(kQuota)));
+    options.on_sizes = [&] { sizings.Add(); };
+    store_ = std::move(*OpenEtcd(options));
+    const Result<Term> term = Acquire();
+    ASSERT_TRUE(term) << term.error().detail;
+    Leaders();
+    ASSERT_TRUE(sizings.AwaitAbove(0));
+    std::uint64_t sequence = 0;
+    while (store_->WhyFull().empty() && sequence < 30) {
+        Execution row = make_.Fire("t-1", "e-" + std::to_string(sequence));
+        row.payload = Text(std::string(1 << 20, 'x'));
+        const Result<void> came =
+            Commit(*term, ++sequence, {ExecutionChange{Place::kNone, Place::kLive, row}});
+        ASSERT_TRUE(came) << sequence << ": " << came.error().detail;
+    }
+
+    EXPECT_GT(sequence, 15u) << "too early";
+    EXPECT_LT(sequence, 23u) << "it was not told in time";
+    store_.reset();
+}
 
 // Work comes in faster than it ends. Before etcd turns read-only the scheduler is told to take no more;
 // all that is there ends, is purged, and then there is room.

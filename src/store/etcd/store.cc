@@ -234,9 +234,10 @@ void EtcdStore::NoteLeaders(const std::vector<LeaderRow>& rows) {
 
 Detached EtcdStore::WatchStatus() {
     const Tracker::Hold hold(tracker_);
+    const std::uint64_t written = quota_.written();
     const Result<pb::StatusResponse> status = co_await reads_.Status();
     if (!status) co_return;  // The next time will do.
-    quota_.Observe(*status);
+    quota_.Observe(*status, written);
     const std::int64_t revision = status->header().revision();
     at_rest_ = revision_seen_.exchange(revision) == revision && quota_.used() * 2 < quota_.quota();
     compactor_.set_quota(quota_.quota());
@@ -251,6 +252,7 @@ Detached EtcdStore::WatchStatus() {
 
 void EtcdStore::Applied(Partition partition, std::int64_t revision, std::size_t bytes) {
     at_rest_ = false;
+    quota_.NoteWritten(bytes);
     if (partition == kDefaultPartition) leads_default_ = true;
     if (!options_.compact || !leads_default_) return;
     own_bytes_ += bytes;
