@@ -143,22 +143,22 @@ void Alerts::Judge(const Engine& engine) {
     read_(engine, now, readings);
     late_.Read(engine, now.wall, readings);
     failed_.Read(now.wall, readings);
+    const SortedReadings sorted(std::move(readings));
     values_.clear();
     for (const AlertRule& rule : book_.rules()) {
         const bool low_is_bad =
             rule.comparison == Comparison::kBelow || rule.comparison == Comparison::kAtMost;
-        for (const AlertReading& reading : readings) {
-            if (reading.metric != rule.metric || !rule.Watches(reading.subject)) continue;
-            const auto [known, fresh] = values_.try_emplace(rule.name, reading.value);
+        for (const AlertReading* reading : sorted.Of(rule)) {
+            const auto [known, fresh] = values_.try_emplace(rule.name, reading->value);
             if (!fresh) {
-                known->second = low_is_bad ? std::min(known->second, reading.value)
-                                           : std::max(known->second, reading.value);
+                known->second = low_is_bad ? std::min(known->second, reading->value)
+                                           : std::max(known->second, reading->value);
             }
         }
     }
     // First what the store did not take at the last look, and only then what is newer.
     for (const auto& [id, alert] : std::exchange(unkept_, {})) Post(alert);
-    std::vector<Alert> changed = evaluator_.Step(now.wall, readings);
+    std::vector<Alert> changed = evaluator_.Step(now.wall, sorted);
     for (Alert& alert : changed) {
         if (alert.state == AlertState::kResolved && !NeverFired(alert)) Bury(alert);
         Post(alert);

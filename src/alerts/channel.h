@@ -96,6 +96,8 @@ struct WebhookRequest {
 //   feishu       timestamp and sign in the body, as its bots check them
 WebhookRequest WebhookOf(const Channel& channel, const Notice& notice, Time now);
 
+// Whether its body says what its status does not.
+bool IsRobot(WebhookFormat format);
 // Whether a robot of DingTalk or Feishu that answers 200 says in its body that it refused. Empty:
 // it did not. What others write into their answers is theirs: with them only the status counts.
 std::string RefusalIn(WebhookFormat format, std::string_view body);

@@ -206,9 +206,13 @@ WebhookRequest WebhookOf(const Channel& channel, const Notice& notice, Time now)
     return request;
 }
 
+bool IsRobot(WebhookFormat format) {
+    return format == WebhookFormat::kDingTalk || format == WebhookFormat::kFeishu;
+}
+
 std::string RefusalIn(WebhookFormat format, std::string_view body) {
+    if (!IsRobot(format)) return {};
     const bool ding_talk = format == WebhookFormat::kDingTalk;
-    if (!ding_talk && format != WebhookFormat::kFeishu) return {};
     const auto parsed = ParseJson(body);
     if (!parsed || !parsed->is_object()) return {};
     const std::string_view key = ding_talk ? "errcode" : "code";

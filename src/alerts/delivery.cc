@@ -76,6 +76,7 @@ Tell TellBy(HttpClient& client, Mailer& mailer) {
                                     .body = std::move(request.body),
                                     .timeout = kWebhookTimeout,
                                     .response_bytes_max = kWebhookAnswerMax,
+                                    .status_only = !IsRobot(channel.format),
                                     .allow_address = channel.allow_address},
                                    [channel, done = std::move(done)](auto answer) mutable {
                                        done(Judge(channel, answer));

@@ -197,6 +197,16 @@ TEST_F(WebhookAnswerTest, WhatAGatewayWritesIntoItsAnswerIsNoRefusal) {
     EXPECT_FALSE(Answered(WebhookFormat::kSlack, 404, "no_service"));
 }
 
+// A gateway answers with a page of its own, larger than anybody reads.
+TEST_F(WebhookAnswerTest, AnAnswerLargerThanIsReadIsJudgedByItsStatus) {
+    const std::string page(1 << 20, 'x');
+    const auto told = Answered(WebhookFormat::kJson, 200, page);
+    EXPECT_TRUE(told) << told.error().detail;
+    const auto busy = Answered(WebhookFormat::kSlack, 503, page);
+    ASSERT_FALSE(busy);
+    EXPECT_EQ(busy.error().code, ErrorCode::kUnavailable) << "it is tried again";
+}
+
 TEST_F(WebhookAnswerTest, ARobotIsJudgedByItsBody) {
     const auto refused =
         Answered(WebhookFormat::kFeishu, 200, R"({"code":19021,"msg":"sign match fail"})");

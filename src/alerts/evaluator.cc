@@ -171,16 +171,15 @@ void AlertEvaluator::MoveBack(Duration by) {
     }
 }
 
-std::vector<Alert> AlertEvaluator::Step(Time now, const AlertReadings& readings) {
+std::vector<Alert> AlertEvaluator::Step(Time now, const SortedReadings& readings) {
     std::vector<Alert> changed;
     if (now < stepped_at_) MoveBack(stepped_at_ - now);
     stepped_at_ = now;
     for (auto& [key, entry] : active_) entry.seen = false;
     for (const auto& [name, rule] : rules_) {
         if (!rule.enabled) continue;
-        for (const AlertReading& reading : readings) {
-            if (reading.metric != rule.metric || !rule.Watches(reading.subject)) continue;
-            TakeReading(rule, reading, now, changed);
+        for (const AlertReading* reading : readings.Of(rule)) {
+            TakeReading(rule, *reading, now, changed);
         }
     }
     for (auto item = active_.begin(); item != active_.end();) {

@@ -22,6 +22,7 @@
 #include "alerts/alert.h"
 #include "alerts/metric.h"
 #include "alerts/rule.h"
+#include "alerts/sorted_readings.h"
 
 namespace takt::internal {
 
@@ -47,7 +48,7 @@ class AlertEvaluator {
 
     // The alerts that came to another state, as they are now. A pending one whose condition ended
     // is kResolved without ever having fired.
-    std::vector<Alert> Step(Time now, const AlertReadings& readings);
+    std::vector<Alert> Step(Time now, const SortedReadings& readings);
     // Alerts that came to no other state, but whose `settled` or `pending_at` changed since this was
     // last called: whoever keeps them for the next leader keeps them again.
     std::vector<const Alert*> TakeUnkept();

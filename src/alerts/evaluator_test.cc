@@ -1,3 +1,5 @@
+#include <fmt/core.h>
+
 #include "alerts/evaluation_fixture.h"
 
 namespace takt::internal {
@@ -40,6 +42,26 @@ TEST_F(Evaluation, FailureRateFiresAfterFiveMinutesAndNotASecondBefore) {
     EXPECT_EQ(changed[0].resolved_at, now);
     EXPECT_EQ(changed[0].value, 0.1);
     EXPECT_TRUE(evaluator.active().empty());
+}
+
+// Everything is late at once. Which hundred say so depends on nothing but their names, and whoever is
+// watched by a rule of its own is told of all the same.
+TEST_F(Evaluation, OfMoreThanMayAlertTheFirstByNameDo) {
+    evaluator.SetRules(
+        {{.name = "all", .metric = "queue_oldest_wait_seconds"},
+         {.name = "one", .metric = "queue_oldest_wait_seconds", .subject = "q1299"}});
+    AlertReadings readings = Value("workers_online", 1);
+    for (int i = 299; i >= 0; --i) {
+        readings.push_back(
+            Value("queue_oldest_wait_seconds", 1, Text(fmt::format("q1{:03}", i)))[0]);
+    }
+    std::vector<std::string> told;
+    for (const Alert& alert : Look(readings))
+        told.push_back(alert.rule + " " + alert.subject.str());
+    ASSERT_EQ(told.size(), AlertEvaluator::kSubjectsMax + 1);
+    EXPECT_EQ(told.front(), "all q1000");
+    EXPECT_EQ(told[99], "all q1099");
+    EXPECT_EQ(told.back(), "one q1299");
 }
 
 // All workers are gone for a minute.
@@ -185,7 +207,8 @@ TEST_F(Evaluation, ANewLeadersFirstMinutesResolveNothing) {
     AlertEvaluator second = NextLeader(fired);
     const Time elected = now;
     const auto none = Value("task_failure_rate", 0);
-    for (; now < elected + 2min; now += kLookInterval) EXPECT_TRUE(second.Step(now, {}).empty());
+    for (; now < elected + 2min; now += kLookInterval)
+        EXPECT_TRUE(second.Step(now, AlertReadings{}).empty());
     for (; now < elected + 5min; now += kLookInterval) EXPECT_TRUE(second.Step(now, none).empty());
     EXPECT_EQ(second.active().size(), 1u);
     // From here on it knows as much as the old one did.
@@ -217,7 +240,8 @@ TEST_F(Evaluation, ANewLeadersFirstLooksEndNoShortRuleEither) {
     const Time elected = now;
     std::vector<Alert> over;
     for (; now < elected + 5min; now += kLookInterval) {
-        for (const Alert& alert : second.Step(now, {throughput(1)})) over.push_back(alert);
+        for (const Alert& alert : second.Step(now, AlertReadings{throughput(1)}))
+            over.push_back(alert);
     }
     ASSERT_EQ(over.size(), 1u) << "the rate has no value for five minutes, and stays";
     EXPECT_EQ(over[0].rule, "slow");
@@ -231,7 +255,7 @@ TEST_F(Evaluation, ANewLeadersFirstMinutesDoNotEndWhatIsPending) {
     const Alert pending = history.back();
     ASSERT_EQ(pending.state, AlertState::kPending);
     AlertEvaluator second = NextLeader(pending);
-    EXPECT_TRUE(second.Step(now, {}).empty());
+    EXPECT_TRUE(second.Step(now, AlertReadings{}).empty());
     now += kLookInterval;
     EXPECT_TRUE(second.Step(now, Value("task_failure_rate", 0)).empty());
     now = kBegin + 5min;
@@ -243,7 +267,7 @@ TEST_F(Evaluation, ANewLeadersFirstMinutesDoNotEndWhatIsPending) {
 
     AlertEvaluator third = NextLeader(pending);
     now += 5min;
-    const auto over = third.Step(now, {});
+    const auto over = third.Step(now, AlertReadings{});
     ASSERT_EQ(over.size(), 1u) << "later a missing value ends it as ever";
     EXPECT_EQ(over[0].state, AlertState::kResolved);
 }

@@ -59,6 +59,8 @@ struct HttpCall {
     std::string body = {};
     std::chrono::milliseconds timeout = std::chrono::seconds(30);  // Of everything together.
     std::size_t response_bytes_max = 4 << 20;                      // kExhausted beyond.
+    // The status is the answer: a body that is too large, broken or not there in time is cut.
+    bool status_only = false;
     // Instead of the client's. It sees the address of a connection that is used again, too.
     std::function<bool(const IpAddress&)> allow_address = {};
     // Set: the body goes there, of whatever size, and HttpAnswer::body stays empty. `timeout` is

@@ -88,7 +88,11 @@ void ClientCall::Fail(ErrorCode code, std::string detail, std::string field) {
     if (over_) return;
     const auto self = shared_from_this();
     const bool waiting = !running_;
-    Finish(internal::Fail(code, std::move(detail), std::move(field)));
+    if (call_.status_only && answer_.status >= 200 && code != ErrorCode::kCancelled) {
+        Finish(std::move(answer_));
+    } else {
+        Finish(internal::Fail(code, std::move(detail), std::move(field)));
+    }
     if (dial_) dial_->Cancel();
     if (transport_) transport_->Close();
     if (waiting) core_->GiveUpWaiting(self, origin_);
@@ -273,7 +277,7 @@ bool ClientCall::TakeHead() {
         });
         good = parser_->ParseHead(std::string_view(in_).substr(0, size));
         in_.erase(0, size);
-        answer_.status = parser_->status();
+        answer_.status = good ? parser_->status() : 0;
         // No need to read what cannot be kept.
         too_large_ = good && !call_.sink && call_.method != HttpMethod::kHead &&
                      parser_->content_length().value_or(0) > call_.response_bytes_max;

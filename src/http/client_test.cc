@@ -149,6 +149,40 @@ TEST_F(ClientTest, AnswerThatIsTooLargeIsNotRead) {
     EXPECT_EQ(Call(endless.Url()).error().code, ErrorCode::kExhausted);
 }
 
+// Who only asks whether it was taken is not kept from hearing so by what comes behind the status.
+TEST_F(ClientTest, AStatusThatIsAllThatMattersIsToldWhateverFollows) {
+    handler_->handle = [](HttpRequest, HttpReply reply) {
+        reply(HttpResponse::Text(200, std::string(1 << 20, 'x')));
+    };
+    Serve();
+    RudeServer dripping([](int client) {
+        ReadRequest(client);
+        Say(client, "HTTP/1.1 202 OK\r\nContent-Length: 1000000\r\n\r\nx");
+        WaitForEnd(client);
+    });
+    RudeServer torn([](int client) {
+        ReadRequest(client);
+        Say(client, "HTTP/1.1 503 Busy\r\nContent-Length: 1000000\r\n\r\nx");
+    });
+    RudeServer wordless([](int client) {
+        ReadRequest(client);
+        Say(client, "HTTP/1.1 100 Continue\r\n\r\n");
+    });
+    const auto client = BlockingHttpClient::Create({}).value();
+    const auto ask = [&](const std::string& url) {
+        return client->Send(
+            {.url = url, .timeout = 100ms, .response_bytes_max = 10, .status_only = true});
+    };
+    const auto status_of = [&](const std::string& url) {
+        const auto answer = ask(url);
+        return answer ? answer->status : 0;
+    };
+    EXPECT_EQ(status_of(Url("/")), 200);
+    EXPECT_EQ(status_of(dripping.Url()), 202);
+    EXPECT_EQ(status_of(torn.Url()), 503);
+    EXPECT_EQ(ask(wordless.Url()).error().code, ErrorCode::kUnknown);
+}
+
 // Servers that never come to an end, each in its own way.
 TEST_F(ClientTest, DeadlineEndsWhateverTheServerDoes) {
     RudeServer silent([](int client) { WaitForEnd(client); });

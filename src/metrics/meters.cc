@@ -126,7 +126,8 @@ void Meters::Sample(const Engine& engine, Steady now) {
 
 void Meters::Read(const Engine& engine, Instant now, AlertReadings& readings) {
     Sample(engine, now.steady);
-    const MetricsView view = ViewOf(&engine, now);
+    // Names are bounded for those who keep series of them, not for a rule that names one.
+    const MetricsView view = ViewOf(&engine, now, kUnbounded);
     const auto add = [&](std::string_view metric, double value) {
         readings.push_back({.metric = metric, .value = value});
     };

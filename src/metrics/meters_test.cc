@@ -5,7 +5,9 @@
 #include <cstdlib>
 #include <fstream>
 #include <sstream>
+#include <utility>
 
+#include "alerts/sorted_readings.h"
 #include "metrics/metric_table.h"
 
 namespace takt::internal {
@@ -86,6 +88,45 @@ TEST(Meters, TheSpeedOfAQueueIsKnownOrNotToldAtAll) {
     EXPECT_EQ(meters.throughput("customer-0"), 0.2);
     EXPECT_EQ(meters.throughput("customer-999"), 0.1);
     EXPECT_EQ(meters.throughput("customer-1499"), std::nullopt);
+}
+
+// A program makes a queue per customer, and an operator watches the last of them. Prometheus is told
+// of the first ones, a rule of each.
+TEST(Meters, AlertRulesAreToldOfEachQueueAndWorker) {
+    Instant now{ReadClocks().wall, Steady(std::chrono::hours(1))};
+    Effects effects;
+    Engine engine(EngineConfig{}, TermView{}, SeedOf(1));
+    engine.Begin(0, now, effects);
+    const auto step = [&](Input input) {
+        const auto generation = effects.generation + 1;
+        effects = {};
+        effects.generation = generation;
+        engine.Step(std::move(input), now, effects);
+    };
+    for (SessionId i = 1; i <= 150; ++i) {
+        NewTaskPtr task(new Task);
+        task->type = "resize";
+        task->queue = Text("customer-" + std::to_string(1'000 + i));
+        step(Submit{.task = std::move(task)});
+        Worker worker{.id = WorkerId(Text("worker-" + std::to_string(1'000 + i))),
+                      .types = {Text("other")}};
+        step(Attach{.session = i, .worker = std::move(worker)});
+    }
+    now.wall += std::chrono::seconds(9);
+
+    AlertReadings readings;
+    Meters().Read(engine, now, readings);
+
+    const SortedReadings sorted(std::move(readings));
+    const AlertRule queue{.metric = "queue_oldest_wait_seconds", .subject = "customer-1150"};
+    ASSERT_EQ(sorted.Of(queue).size(), 1u) << "it looks at that one only";
+    EXPECT_EQ(sorted.Of(queue)[0]->value, 9);
+    const AlertRule worker{.metric = "worker_heartbeat_delay_seconds", .subject = "worker-1150"};
+    EXPECT_EQ(sorted.Of(worker).size(), 1u);
+    EXPECT_EQ(sorted.Of({.metric = queue.metric}).size(), 150u);
+    EXPECT_TRUE(sorted.Of({.metric = queue.metric, .subject = "(other)"}).empty());
+    EXPECT_EQ(ViewOf(&engine, now).queues.size(), kLabelsMax + 1);
+    EXPECT_EQ(ViewOf(&engine, now).workers.size(), kWorkersShownMax + 1);
 }
 
 TEST(Meters, SwitchedOffTheyAreNotServed) {

@@ -44,7 +44,7 @@ class QueueWorkers {
     std::map<Text, Sum> by_queue_;
 };
 
-void AddQueues(const Engine& engine, Time now, MetricsView& view) {
+void AddQueues(const Engine& engine, Time now, std::size_t count_max, MetricsView& view) {
     const QueueWorkers workers(engine);
     for (const QueueView& queue : engine.Queues()) {
         QueueNumbers numbers{.name = queue.name,
@@ -61,11 +61,11 @@ void AddQueues(const Engine& engine, Time now, MetricsView& view) {
             const Duration wait = std::max(now - queue.oldest_ready, Duration(0));
             numbers.oldest_wait_seconds = std::chrono::duration<double>(wait).count();
         }
-        if (view.queues.size() < kLabelsMax) {
+        if (view.queues.size() < count_max) {
             view.queues.push_back(std::move(numbers));
             continue;
         }
-        if (view.queues.size() == kLabelsMax) view.queues.push_back({Text(kOtherKey)});
+        if (view.queues.size() == count_max) view.queues.push_back({Text(kOtherKey)});
         QueueNumbers& other = view.queues.back();
         other.waiting += numbers.waiting;
         other.working += numbers.working;
@@ -74,7 +74,7 @@ void AddQueues(const Engine& engine, Time now, MetricsView& view) {
     }
 }
 
-void AddWorker(const WorkerView& worker, Time now, MetricsView& view) {
+void AddWorker(const WorkerView& worker, Time now, std::size_t count_max, MetricsView& view) {
     // One that a new leader has not heard of yet is not late before its lease is over.
     const Time seen = worker.row.seen_at == Time{} ? now : worker.row.seen_at;
     const Duration silent = std::max(now - seen, Duration(0));
@@ -84,11 +84,11 @@ void AddWorker(const WorkerView& worker, Time now, MetricsView& view) {
                           .cpu = worker.load.cpu,
                           .memory = worker.load.memory,
                           .heartbeat_delay_seconds = std::chrono::duration<double>(silent).count()};
-    if (view.workers.size() < kWorkersShownMax) {
+    if (view.workers.size() < count_max) {
         view.workers.push_back(std::move(numbers));
         return;
     }
-    if (view.workers.size() == kWorkersShownMax) view.workers.push_back({.id = Text(kOtherKey)});
+    if (view.workers.size() == count_max) view.workers.push_back({.id = Text(kOtherKey)});
     WorkerNumbers& other = view.workers.back();
     other.running += numbers.running;
     other.capacity += numbers.capacity;
@@ -100,7 +100,7 @@ void AddWorker(const WorkerView& worker, Time now, MetricsView& view) {
 
 }  // namespace
 
-MetricsView ViewOf(const Engine* engine, Instant now) {
+MetricsView ViewOf(const Engine* engine, Instant now, const ViewBounds& bounds) {
     MetricsView view;
     if (!engine) return view;
     const EngineCounters& counters = engine->counters();
@@ -118,7 +118,7 @@ MetricsView ViewOf(const Engine* engine, Instant now) {
     const LockCounts locks = engine->lock_counts();
     view.locks_held = locks.held;
     view.locks_waiting = locks.waiting;
-    AddQueues(*engine, now.wall, view);
+    AddQueues(*engine, now.wall, bounds.queues, view);
     for (const WorkerView& worker : engine->Workers()) {
         const bool online = worker.row.status != WorkerStatus::kOffline;
         ++(online ? view.workers_online : view.workers_offline);
@@ -126,7 +126,7 @@ MetricsView ViewOf(const Engine* engine, Instant now) {
         if (worker.row.status != WorkerStatus::kOnline) ++view.workers_draining;
         view.capacity += worker.row.capacity;
         view.busy += worker.busy;
-        AddWorker(worker, now.wall, view);
+        AddWorker(worker, now.wall, bounds.workers, view);
     }
     if (view.capacity > 0) {
         view.worker_utilization =

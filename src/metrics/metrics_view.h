@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "base/text.h"
@@ -34,6 +35,16 @@ struct WorkerNumbers {
     double heartbeat_delay_seconds = 0;
 };
 
+// How many queues and workers have numbers of their own in a view; the rest share "(other)".
+struct ViewBounds {
+    std::size_t queues = kLabelsMax;
+    std::size_t workers = kWorkersShownMax;
+};
+
+// For whoever looks for one of them by name.
+constexpr ViewBounds kUnbounded{.queues = std::numeric_limits<std::size_t>::max(),
+                                .workers = std::numeric_limits<std::size_t>::max()};
+
 // The numbers of GET /api/v1/metrics and /metrics. All zeros without an engine.
 struct MetricsView {
     std::uint64_t tasks_total = 0;  // Live ones and those that finished under this leader.
@@ -54,11 +65,11 @@ struct MetricsView {
     std::uint64_t locks_waiting = 0;  // Who stand in line for locks.
     double clock_jump_seconds = 0;    // By which the wall clock was set in the last hour.
     std::array<std::uint64_t, kPriorityMax + 1> ready{};  // Could start now, by priority.
-    std::vector<QueueNumbers> queues;                     // At most kLabelsMax and "(other)".
-    std::vector<WorkerNumbers> workers;  // Online; at most kWorkersShownMax and "(other)".
+    std::vector<QueueNumbers> queues;    // By name, within the bounds; then "(other)".
+    std::vector<WorkerNumbers> workers;  // Those online, likewise.
 };
 
 // On the node's thread.
-MetricsView ViewOf(const Engine* engine, Instant now);
+MetricsView ViewOf(const Engine* engine, Instant now, const ViewBounds& bounds = {});
 
 }  // namespace takt::internal
