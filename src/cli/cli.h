@@ -47,6 +47,7 @@ struct ConfigFlags {
     std::vector<std::string> sets;
     // Short forms: the flag and the key that it sets.
     struct Short {
+        std::string flag;
         std::string key;
         std::string value;
     };

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cstdlib>
+#include <map>
 
 #include "base/mistakes.h"
 #include "cli/cli.h"
@@ -16,11 +17,30 @@ void ConfigFlags::Add(CLI::App& command) {
 
 CLI::Option* ConfigFlags::AddShort(CLI::App& command, const std::string& flag,
                                    const std::string& key, const std::string& help) {
-    shorts.push_back(std::make_unique<Short>(Short{key, {}}));
+    shorts.push_back(std::make_unique<Short>(Short{flag.substr(flag.find("--")), key, {}}));
     return command.add_option(flag, shorts.back()->value, help);
 }
 
 void ConfigFlags::LoadFlags(Config& config, Mistakes& mistakes) const {
+    // The first word on a key: no flag is stronger than another.
+    struct Said {
+        std::string flag;
+        std::string value;  // As the key has it: 1h is 60m.
+    };
+    std::map<std::string, Said, std::less<>> said;
+    const auto take = [&](const std::string& flag, const std::string& key, std::string_view value) {
+        if (auto set = SetConfig(config, key, value); !set) return mistakes.AddIfAny(set);
+        const auto known = std::ranges::find(ConfigKeys(), key, &ConfigKey::name);
+        const std::string meant = known->get(config);
+        const auto [first, fresh] = said.try_emplace(key, Said{flag, meant});
+        if (fresh || first->second.value == meant) return;
+        const bool same = first->second.flag == flag;
+        mistakes.Add({ErrorCode::kInvalid,
+                      same ? flag + " stands here twice, with different values: give it once"
+                           : first->second.flag + " and " + flag + " say different things of " +
+                                 key + ": give one of them",
+                      key});
+    };
     for (const std::string& set : sets) {
         const std::size_t equals = set.find('=');
         if (equals == std::string::npos) {
@@ -28,10 +48,11 @@ void ConfigFlags::LoadFlags(Config& config, Mistakes& mistakes) const {
                 {ErrorCode::kInvalid, "--set wants KEY=VALUE, not '" + set + "'", "--set"});
             continue;
         }
-        mistakes.AddIfAny(SetConfig(config, set.substr(0, equals), set.substr(equals + 1)));
+        const std::string key = set.substr(0, equals);
+        take("--set " + key, key, std::string_view(set).substr(equals + 1));
     }
     for (const auto& flag : shorts) {
-        if (!flag->value.empty()) mistakes.AddIfAny(SetConfig(config, flag->key, flag->value));
+        if (!flag->value.empty()) take(flag->flag, flag->key, flag->value);
     }
 }
 

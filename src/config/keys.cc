@@ -141,8 +141,7 @@ Keys LeadershipKeys() {
             "How often a scheduler reads who leads what."),
         Key("scheduler.namespaces", FIELD(scheduler.namespaces),
             "Names of the namespaces that this scheduler may lead; empty: all. Others must be "
-            "there "
-            "for the rest."),
+            "there for the rest. The log names those that are no namespace."),
         Key("scheduler.scan_interval", FIELD(scheduler.scan_interval),
             "How often the leader looks for due work if no timer wakes it: notices clock jumps."),
         Key("scheduler.heartbeat_interval", FIELD(scheduler.heartbeat_interval),
@@ -300,7 +299,8 @@ Keys WorkerKeys() {
             "No attempt runs longer here than this; 0s: as long as its task says."),
         Key("worker.stop_grace", FIELD(worker.stop_grace),
             "How long a handler that was asked to stop may go on before it is abandoned. Less than "
-            "scheduler.timeout_grace, or the scheduler gives the attempt up first."),
+            "scheduler.timeout_grace, or the scheduler gives the attempt up first; not refused, as "
+            "that may be another machine's."),
         Key("worker.drain_timeout", FIELD(worker.drain_timeout),
             "How long a stopping worker waits for what it runs."),
         Key("worker.idle_timeout", FIELD(worker.idle_timeout),

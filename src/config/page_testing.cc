@@ -24,6 +24,8 @@ three name the same keys:
 
 A key that does not exist is refused with the nearest one that does, a value that does not fit with
 its key, and so are values that contradict each other; all mistakes are told at once. Nothing is ignored.
+Within one place none is stronger: a key that stands twice in the file, or gets two values from flags (`--store`
+and `--set store.url=`, or `--set` twice), is refused.
 
 | kind | how a value is written |
 |---|---|

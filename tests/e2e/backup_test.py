@@ -78,7 +78,7 @@ class Backup(TaktTest):
         checked = self.run_takt("store", "check", f"file:{self.folder}/again")
         self.assertEqual(checked.returncode, 0, checked.stdout)
         self.store_url = f"file:{self.folder}/again"
-        self.serve(*QUICK, "--set", "scheduler.worker_lease=10m")
+        self.serve(*(word.replace("worker_lease=2s", "worker_lease=10m") for word in QUICK))
         before = self.executions()
         self.assertGreater(len(before), 100)
         self.assertLess(len(before), len(later))
