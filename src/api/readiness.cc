@@ -18,7 +18,8 @@ constexpr Duration kReadyPatience{2'000};
 struct ReadyQuestion {
     explicit ReadyQuestion(Call asked)
         : call(std::move(asked)),
-          known(call.services().access.MayHearOfTheStore(call.request(), ReadClocks().wall)) {}
+          known(call.services().access.MayHearOfTheStore(call.request(), ReadClocks().wall)),
+          spaces(known ? SpacesIfLeaderless(call.services()) : SpaceNames()) {}
 
     // Any read will do to see that the store answers; who leads the node knows.
     void Answer(const Result<std::vector<NodeRow>>& nodes) {
@@ -34,7 +35,7 @@ struct ReadyQuestion {
         } else if (!nodes) {
             why = cause("the store cannot be read", nodes.error().detail);
         } else if (!status.leader) {
-            const std::string none_may = WhyNoneMay(call.services(), nodes);
+            const std::string none_may = WhyNoneMay(call.services(), nodes, spaces);
             why = none_may.empty() ? "no scheduler leads" : none_may;
         } else if (status.role == Role::kLoading || status.role == Role::kStopped) {
             why = "this scheduler is " + std::string(Name(status.role));
@@ -76,17 +77,37 @@ struct ReadyQuestion {
     static constexpr std::string_view kFull = "the store is full and no new task is taken";
 
     Call call;
-    const bool known;  // The store names hosts, which are not for strangers.
+    const bool known;  // The store names hosts, which are not for strangers; nor are names.
+    const SpaceNames spaces;
     std::atomic<bool> answered = false;
 };
 
 }  // namespace
 
-std::string WhyNoneMay(const Services& services, const Result<std::vector<NodeRow>>& nodes) {
+SpaceNames SpacesIfLeaderless(const Services& services) {
+    SpaceNames names;
+    if (services.node.status().leader) return names;
+    for (const auto& [name, realm] : services.gate->realms) names.insert(name);
+    return names;
+}
+
+std::string WhyNoneMay(const Services& services, const Result<std::vector<NodeRow>>& nodes,
+                       const SpaceNames& known) {
     const Text name(services.name);
     const auto may = [&](const NodeRow& row) { return Peer{.row = row}.MayLead(name); };
     if (!nodes || nodes->empty() || std::ranges::any_of(*nodes, may)) return {};
-    return "no scheduler that is there may lead '" + name.str() + "' (scheduler.namespaces)";
+    SpaceNames odd;
+    for (const NodeRow& row : *nodes) {
+        for (const Text& space : row.namespaces) {
+            if (!known.empty() && !known.contains(space.view())) odd.insert(space.str());
+        }
+    }
+    std::string why =
+        "no scheduler that is there may lead '" + name.str() + "' (scheduler.namespaces";
+    for (const std::string& space : odd) {
+        why += (space == *odd.begin() ? "; no namespace is known here as '" : ", '") + space + "'";
+    }
+    return why + ")";
 }
 
 void Readyz(Call call) {

@@ -45,7 +45,10 @@ TEST(ReadinessApi, ASchedulerWhereNoneMayLeadSaysSo) {
     options.node_config.leadership.namespaces = {internal::Text("billing")};
     TestScheduler scheduler(std::move(options));
 
-    const std::string why = "no scheduler that is there may lead 'default' (scheduler.namespaces)";
+    const std::string why =
+        "no scheduler that is there may lead 'default' (scheduler.namespaces; no namespace is "
+        "known "
+        "here as 'billing', 'images')";
     const Answered ready = scheduler.Get("/readyz");
     EXPECT_EQ(ready.status, 503);
     EXPECT_EQ(ready.Text("code"), "no_leader");

@@ -66,6 +66,7 @@ struct StatusParts {
     Leads leads;
     Result<std::vector<NodeRow>> nodes;
     std::optional<Duration> retention;  // Of this namespace, as its leader knows it.
+    SpaceNames spaces = {};             // As SpacesIfLeaderless.
 };
 
 void SendStatus(Call call, const StatusParts& parts) {
@@ -77,7 +78,8 @@ void SendStatus(Call call, const StatusParts& parts) {
     json.Field("node_id", status.node.view()).Field("role", Name(status.role));
     json.Field("is_leader", status.role == Role::kLeader);
     WriteLeader(json, status.leader);
-    const std::string none_may = status.leader ? "" : WhyNoneMay(services, parts.nodes);
+    const std::string none_may =
+        status.leader ? "" : WhyNoneMay(services, parts.nodes, parts.spaces);
     json.Key("why_no_leader");
     none_may.empty() ? json.Null() : json.Value(std::string_view(none_may));
     // The term of whoever leads, so that it reads the same on every node.
@@ -112,12 +114,14 @@ void SendStatus(Call call, const StatusParts& parts) {
 void GetStatus(Call call) {
     Store& store = call.services().store;
     Leads leads = LeadsOf(call);
-    store.Nodes([call = std::move(call),
-                 leads = std::move(leads)](Result<std::vector<NodeRow>> nodes) mutable {
+    SpaceNames spaces = SpacesIfLeaderless(call.services());
+    store.Nodes([call = std::move(call), leads = std::move(leads),
+                 spaces = std::move(spaces)](Result<std::vector<NodeRow>> nodes) mutable {
         Node& node = call.services().node;
         // A follower answers without waiting for anything else.
         if (node.status().role != Role::kLeader) {
-            return SendStatus(std::move(call), {std::move(leads), std::move(nodes), std::nullopt});
+            return SendStatus(std::move(call), {std::move(leads), std::move(nodes), std::nullopt,
+                                                std::move(spaces)});
         }
         node.Look([call = std::move(call), leads = std::move(leads),
                    nodes = std::move(nodes)](const Engine* engine) mutable {

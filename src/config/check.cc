@@ -8,6 +8,7 @@
 #include "base/private_url.h"
 #include "base/url.h"
 #include "config/config.h"
+#include "model/namespace.h"
 #include "model/worker.h"
 
 namespace takt::internal {
@@ -57,6 +58,11 @@ class Checker {
                 "must be at least 1: with 0 every request is refused");
         Require(scheduler.loops >= 1 && scheduler.loops <= 64, "scheduler.loops",
                 "must be between 1 and 64");
+        for (const std::string& name : scheduler.namespaces) {
+            Require(IsNamespaceName(name), "scheduler.namespaces",
+                    "has '" + name + "', which no namespace can be called: that is up to 63 of " +
+                        "a-z, 0-9 and '-', with a letter or digit first");
+        }
         Require(engine.worker_lease >= scheduler.leader_ttl, "scheduler.worker_lease",
                 "must be at least scheduler.leader_ttl: a leader that was paused for longer than a "
                 "lease, and still leads, would take all workers for dead",

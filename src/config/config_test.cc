@@ -292,6 +292,7 @@ TEST_F(ConfigTest, ValuesThatContradictEachOtherAreRefusedWithTheirKey) {
         {"worker.weight", "0"},
         {"worker.weight", "1001"},
         {"server.tls_cert", "cert.pem"},
+        {"scheduler.namespaces", "billing,A B"},
     };
     for (const auto& [key, value] : cases) {
         Config bad;

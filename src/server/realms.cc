@@ -126,10 +126,29 @@ void Realms::TakeDirectory(const Directory& directory) {
             MakeRealm(row);
         }
     }
+    WarnOfUnknown(directory);
     dissolution_.GoOn(directory, home_realm_, [this](const std::string& name) {
         const auto found = places_.find(name);
         return found == places_.end() || !found->second.started ? nullptr : found->second.realm;
     });
+}
+
+// A name that is misspelled looks like a namespace that is yet to be made: only people can tell. Said
+// once for the same names.
+void Realms::WarnOfUnknown(const Directory& directory) {
+    std::vector<std::string> unknown;
+    std::string text;
+    for (const std::string& name : ground_.config.scheduler.namespaces) {
+        if (name == kDefaultNamespace || directory.rows.contains(name)) continue;
+        text += (text.empty() ? "" : ", ") + name;
+        unknown.push_back(name);
+    }
+    if (unknown == unknown_) return;
+    unknown_ = std::move(unknown);
+    if (unknown_.empty()) return;
+    Log(LogLevel::kWarning, "namespaces",
+        "scheduler.namespaces has names of which there is no namespace; are they misspelled?",
+        {{"names", text}});
 }
 
 // The loop that has fewest; one that was never used gets what it needs now.

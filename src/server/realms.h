@@ -70,6 +70,7 @@ class Realms {
     Flow<> ReadAll();
     void TakeDirectory(const Directory& directory);
     void MakeRealm(const NamespaceRow& row);
+    void WarnOfUnknown(const Directory& directory);
     void OnStarted(const std::string& name);
     void EndRealm(const std::string& name);
     Result<std::size_t> FreeLoop();
@@ -84,8 +85,9 @@ class Realms {
     std::map<std::string, Place, std::less<>> places_;  // All but `default`.
     std::vector<std::weak_ptr<Realm>> made_;            // All that may still be there.
     std::optional<std::uint64_t> version_;              // Of the directory as last taken.
-    bool looked_as_leader_ = false;  // This process led `default` at the last look already.
-    int looks_ = 0;                  // That were not needed.
+    std::vector<std::string> unknown_;  // Of scheduler.namespaces, those that are none; as told.
+    bool looked_as_leader_ = false;     // This process led `default` at the last look already.
+    int looks_ = 0;                     // That were not needed.
     bool reading_ = false;
     bool postponed_ = false;  // A realm waits for the end of another that has its name or number.
     std::vector<Refreshed> awaited_;          // Callers that wait for the reading under way,

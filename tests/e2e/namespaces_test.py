@@ -220,7 +220,10 @@ class LeftOut(TaktTest):
                            "--set", "scheduler.namespaces=billing")
         self.url = self.address_of(alone)
         until(lambda: "scheduler.namespaces leaves out 'default'" in alone.text(), "its log says it")
-        why = "no scheduler that is there may lead 'default' (scheduler.namespaces)"
+        until(lambda: "scheduler.namespaces has names of which there is no namespace" in alone.text(),
+              "its log asks whether they are misspelled")
+        why = ("no scheduler that is there may lead 'default' (scheduler.namespaces; no namespace is known "
+               "here as 'billing')")
         until(lambda: why in self.run_takt("status").stdout, "its status says it")
         with self.assertRaises(urllib.error.HTTPError) as ready:
             urllib.request.urlopen(self.url + "/readyz", timeout=10)
