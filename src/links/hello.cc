@@ -161,12 +161,16 @@ std::expected<Attach, FrameFault> ReadHello(const worker::v1::Hello& hello, Sess
     return attach;
 }
 
-std::string BindWorker(Worker& worker, const AttachBounds& bounds) {
+std::string BindWorker(Worker& worker, bool any_of_types, const AttachBounds& bounds) {
     const auto foreign = [](const std::vector<std::string>& allowed, std::string_view asked) {
         return !allowed.empty() && std::ranges::find(allowed, asked) == allowed.end();
     };
     if (foreign(bounds.worker_ids, worker.id.view())) {
         return "the token is not for a worker with the id " + worker.id.text().str();
+    }
+    if (any_of_types && !worker.types.empty()) {
+        std::erase_if(worker.types, [&](const Text& type) { return foreign(bounds.types, type); });
+        if (worker.types.empty()) return "the token is for none of the types that it can run";
     }
     const auto narrow = [&](std::vector<Text>& asked, const std::vector<std::string>& allowed,
                             std::string_view what) -> std::string {

@@ -64,7 +64,8 @@ struct AttachBounds {
 };
 
 // Holds a worker to what its token is bound to: who says nothing of queues or types serves those, and
-// no others. The sentence why it may not attach; empty if it may.
-std::string BindWorker(Worker& worker, const AttachBounds& bounds);
+// no others; so does who says by `any_of_types` that its types are only what it has handlers for. The
+// sentence why it may not attach; empty if it may.
+std::string BindWorker(Worker& worker, bool any_of_types, const AttachBounds& bounds);
 
 }  // namespace takt::internal

@@ -90,7 +90,8 @@ void StreamSession::OnFirst(const worker::v1::WorkerFrame& frame) {
     const worker::v1::Hello& hello = frame.hello();
     auto attach = ReadHello(hello, id_, socket_->remote_address());
     if (!attach) return Refuse(attach.error());
-    if (auto foreign = BindWorker(attach->worker, bounds_); !foreign.empty()) {
+    std::string foreign = BindWorker(attach->worker, hello.any_of_types(), bounds_);
+    if (!foreign.empty()) {
         if (bounds_.on_foreign) bounds_.on_foreign(foreign);
         return Refuse({"not_yours", std::move(foreign)});
     }

@@ -145,6 +145,8 @@ void WorkerCore::OnOpen() {
     hello.set_instance(instance_);
     hello.set_name(options_.name);
     for (const std::string& type : types_) hello.add_types(type);
+    // What it can run is not what somebody asked it to.
+    hello.set_any_of_types(options_.types.empty());
     for (const std::string& queue : options_.queues) hello.add_queues(queue);
     hello.mutable_labels()->insert(options_.labels.begin(), options_.labels.end());
     hello.set_capacity(capacity_said_);

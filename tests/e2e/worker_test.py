@@ -32,6 +32,19 @@ class WorkerTest(TaktTest):
         until(lambda: any(row["id"] == "w1" for row in self.takt_json("workers", env=allowed)["items"]),
               "the worker is taken in")
 
+    def test_a_worker_of_which_nobody_said_what_it_is_to_run_runs_what_its_token_is_for(self):
+        self.serve()
+        admin = self.takt_json("token", "create", "--role", "admin", "--name", "root")["token"]
+        allowed = {"TAKT_TOKEN": admin}
+        token = self.takt_json("token", "create", "--role", "worker", "--name", "w", "--types", "echo,resize",
+                               env=allowed)["token"]
+        started = ("worker", "--demo", "--server", self.url, "--token", token)
+        self.start("w1", *started, "--id", "w1")
+        until(lambda: [row["types"] for row in self.takt_json("workers", env=allowed)["items"]] == [["echo"]],
+              "it has the one of its types that the token is for")
+        chosen = self.start("w2", *started, "--id", "w2", "--types", "sleep")
+        until(lambda: "the token is not for the type sleep" in chosen.text(), "a choice is not set aside")
+
     def test_its_server_may_stand_in_the_environment_as_for_every_command(self):
         self.serve()
         self.start("w1", "worker", "--demo", "--id", "w1",
