@@ -52,6 +52,8 @@ test('the console follows to the new leader without a reload', async () => {
 
     await first.stop('SIGKILL');
 
+    // This scheduler answers; whoever reads that it does not looks in the wrong place.
+    await page.getByTestId('outage').getByText('No leader can be reached').waitFor();
     await page.getByTestId('leader').filter({ hasText: 'second' }).waitFor();
     await page.locator('[data-leader="second"]').waitFor();
     // From then on events come by the stream, and the page says so.

@@ -55,19 +55,22 @@ function Leader() {
     );
 }
 
-// Once for all of the page: what stands on it is what was known last.
+// Once for all of the page: what stands on it is what was known last. Events are the leader's: without one
+// the scheduler that serves this page may well answer.
 function Outage() {
     const { t, locale } = useI18n();
     const state = useSyncExternalStore(live.watchState, live.state);
     const [since, setSince] = useState<number>();
     useEffect(() => setSince(state === 'offline' ? Date.now() : undefined), [state]);
+    const status = useData((signal) => api.status(signal), [], { everyMs: 2_000, paused: !since });
     if (!since) return null;
+    const answers = !status.problem && status.data && status.data.role !== 'leader';
     return (
         <Alert
             banner
             type="error"
             data-testid="outage"
-            message={t('live.outage', { at: formatTime(since, locale) })}
+            message={t(answers ? 'live.leaderAway' : 'live.outage', { at: formatTime(since, locale) })}
         />
     );
 }

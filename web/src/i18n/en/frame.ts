@@ -38,6 +38,8 @@ export const frame = {
     'help.parts': 'On this page',
     'live.connecting': 'Connecting',
     'live.connectingText': "Connecting to the scheduler's events",
+    'live.leaderAway':
+        'No leader can be reached since {at}; another one takes over by itself. What stands here is what was known then.',
     'live.live': 'Live',
     'live.liveText': 'This page changes as things happen',
     'live.offline': 'No connection',

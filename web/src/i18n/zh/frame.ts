@@ -38,6 +38,7 @@ export const frame = {
     'help.parts': '本页内容',
     'live.connecting': '连接中',
     'live.connectingText': '正在连接调度器事件流',
+    'live.leaderAway': '自 {at} 起没有可用的主节点，其他节点会自动接管。此处显示的是当时的内容。',
     'live.live': '实时',
     'live.liveText': '页面随事件实时更新',
     'live.offline': '已断开',
