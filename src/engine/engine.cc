@@ -122,7 +122,6 @@ void Engine::Begin(Serial last_serial, Instant now, Effects& effects) {
         const bool unplanned = recurring->row.state.next_at == Time{} && recurring->runs.empty();
         if (unplanned || TAKT_MUTANT("engine.forget_downtime")) PlanFrom(*recurring, now.wall);
         Arm(*recurring);
-        holds_.RestoreLimits(*recurring->row.task);
         if (recurring->row.state.replaced_below != 0) {
             replacing_.push_back(recurring->row.task->id);
         }

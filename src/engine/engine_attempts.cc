@@ -31,6 +31,7 @@ Live& Engine::InsertExecution(Execution row, Place place) {
     Live& live = live_.Add(std::move(row));
     live.place = place;
     AttachRun(live);
+    if (begun_) holds_.AddNamer(live.row);
     live.lane = &LaneFor(*live.row.task);
     lanes_.Use(*live.lane);
     if (IsWaiting(live.row.status)) {
@@ -209,6 +210,7 @@ void Engine::FinishExecution(Live& live, Status status, OutcomePtr outcome,
     --counts_[static_cast<std::size_t>(status)];
     quotas_.Remove(live.row);
     lanes_.Release(*live.lane);
+    holds_.RemoveNamer(live.row);
     live_.Finish(live);
     if (parent) OnChildEnded(*parent, live);
 }

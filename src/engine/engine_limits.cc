@@ -203,6 +203,8 @@ bool Engine::RestoreLimit(std::string_view key, std::string_view value) {
     } else if (key.starts_with(Holds::kPrefix)) {
         const auto pace = ReadPace(value);
         if (pace) holds_.RestorePace(key.substr(Holds::kPrefix.size()), *pace);
+    } else if (key.starts_with(Holds::kWordPrefix)) {
+        holds_.RestoreWord(key.substr(Holds::kWordPrefix.size()), value);
     } else {
         return false;
     }
@@ -218,9 +220,12 @@ void Engine::RestoreQueue(const Text& name, std::string_view value) {
                     .rate = {.count = std::uint32_t(numbers[2]), .per = Duration(numbers[3])}};
 }
 
-// All settings are there, and the time is known.
+// All that is stored is there, and the time is known.
 void Engine::BeginLimits() {
     holds_.Begin(now_);
+    for (const Live* live : restored_) holds_.RestoreNamer(live->row);
+    for (const auto& [id, recurring] : tasks_) holds_.RestoreNamer(*recurring->row.task);
+    holds_.EndNamers();
     for (const auto& [name, queue] : lanes_.queues()) {
         const auto stored = queue_paces_stored_.find(name);
         if (stored != queue_paces_stored_.end()) queue->pace.Restore(stored->second, now_);

@@ -168,6 +168,12 @@ void Engine::CreateOnce(const Submit& submit) {
 bool Engine::MayClaim(const Task& task, const ExecutionId& self, RequestId request) {
     const Claim* claim = claims_.HolderAgainst(self, task, clock_.undoubted());
     if (!claim) return true;
+    // Its caller named no unique key.
+    if (claim->live && task.workflow() && task.workflow()->steps().front().backfill) {
+        draft_.Reply(request, Fail(ErrorCode::kConflict, "a backfill of this task is under way: " +
+                                                             claim->execution.text().str()));
+        return false;
+    }
     draft_.Reply(request,
                  Fail(ErrorCode::kConflict,
                       "execution '" + claim->execution.text().str() + "' holds the unique key '" +

@@ -138,6 +138,7 @@ void Engine::MakeOrChange(const PutTask& put) {
     AuditDocument before;
     if (told && exists) before = TaskDocument(found->second->row);
     if (exists && !same_times) MissOverdue(*found->second);
+    holds_.ChangeNamer(exists ? found->second->row.task.get() : nullptr, &task);
     TaskRow row{.task = put.task, .state = exists ? found->second->row.state : FireState{}};
     Recurring& recurring = Adopt(std::move(row));
     if (!same_times) {
@@ -148,7 +149,6 @@ void Engine::MakeOrChange(const PutTask& put) {
         SetPaused(recurring, *put.paused);
     }
     Write(recurring);
-    holds_.ApplyLimits(*recurring.row.task);
     EmitChange(*recurring.row.task, exists ? "changed" : "made");
     if (told) {
         draft_.Audit(put.by, {{"task", task.id.text().str()}, before, TaskDocument(recurring.row)});
@@ -172,6 +172,7 @@ void Engine::On(DeleteTask& remove) {
                                  .before = TaskDocument(recurring.row)});
     }
     draft_.Reply(remove.request, Answer{.task = recurring.row});
+    holds_.ChangeNamer(recurring.row.task.get(), nullptr);
     fires_.Remove(recurring);
     awaited_.NotePlanned(recurring);
     draft_.MakeUrgent();

@@ -1,25 +1,42 @@
 #include "engine/holds.h"
 
 #include <algorithm>
+#include <array>
 #include <string>
 
 #include "base/check.h"
 #include "base/failpoint.h"
 #include "engine/crew.h"
+#include "engine/numbers.h"
 #include "engine/run.h"
 
 namespace takt::internal {
 namespace {
 
 // How recent the word of an execution's task is: in the order of acceptance, not by a clock that
-// may be set back. A run's task was accepted before the run was made.
+// may be set back. A run's task was accepted before the run was made, and a step's workflow before it.
 Serial WordOf(const Execution& row) {
     if (row.origin == Origin::kOnce) return row.serial;
     return std::min(SerialAt(row.task->updated_at), row.serial);
 }
 
-Text SettingKeyOf(const Hold& limit) {
-    return Text(std::string(Holds::kPrefix) + limit.key.str());
+NamedLimit NamedBy(const Task& task) {
+    const TaskOptions& options = task.opt();
+    return {options.concurrency_max, options.rate.count, options.rate.per};
+}
+
+NamedLimit InForce(const Hold& limit) {
+    const RateLimit& rate = limit.pace.limit();
+    return {limit.permits_max, rate.count, rate.per};
+}
+
+// A recurring task names a key that others may share. A limit of its own is its runs' alone.
+bool IsNamer(const Task& task) {
+    return task.recurring() && IsLimited(task) && !task.opt().concurrency_key.empty();
+}
+
+Text SettingKeyOf(std::string_view prefix, const Hold& limit) {
+    return Text(std::string(prefix) + limit.key.str());
 }
 
 }  // namespace
@@ -34,23 +51,56 @@ Text LimitKeyOf(const Task& task) {
 // --- Restoring ----------------------------------------------------------------------------------
 
 void Holds::RestorePace(std::string_view key, const StoredPace& pace) {
-    restored_.insert_or_assign(Text(key), pace);
+    restored_[Text(key)].pace = pace;
+}
+
+// "4 20 5000 123": so many at once, so many starts in so long, and how recent that word is.
+void Holds::RestoreWord(std::string_view key, std::string_view value) {
+    std::array<std::int64_t, 4> numbers{};
+    if (!ReadNumbers(value, numbers)) return;
+    Restored& had = restored_[Text(key)];
+    had.word = {std::uint32_t(numbers[0]), std::uint32_t(numbers[1]), Duration(numbers[2])};
+    had.said = static_cast<Serial>(numbers[3]);
 }
 
 void Holds::Begin(Instant now) {
     now_ = now;
-    for (const auto& [key, pace] : restored_) {
-        Hold& limit = Make(key);
-        limit.pace.Restore(pace, now);
-        limit.stored = true;
-        SetWake(limit);
+    for (const auto& [key, had] : restored_) {
+        Hold& limit = Ensure(key);
+        limit.stored = had.pace.has_value();
+        if (had.pace) limit.pace.Restore(*had.pace, now);
+        if (had.word) Apply(limit, *had.word, had.said);
+        limit.word = had.word;
     }
     restored_.clear();
 }
 
-Hold& Holds::Make(const Text& key) {
+void Holds::RestoreNamer(const Execution& row) {
+    if (IsLimited(*row.task)) Restore(*row.task, WordOf(row));
+}
+
+void Holds::RestoreNamer(const Task& recurring) {
+    if (!IsNamer(recurring)) return;
+    Restore(recurring, std::min(SerialAt(recurring.updated_at), draft_.last_serial()));
+}
+
+// A stored word is the one that counts, whatever became of whoever had it.
+void Holds::Restore(const Task& task, Serial said) {
+    Hold& limit = Ensure(LimitKeyOf(task));
+    ++limit.namers[NamedBy(task)];
+    if (!limit.word) Apply(limit, NamedBy(task), said);
+}
+
+void Holds::EndNamers() {
+    for (auto& [key, limit] : limits_) {
+        ReviewWord(*limit);
+        SetWake(*limit);
+    }
+}
+
+Hold& Holds::Ensure(const Text& key) {
     auto& limit = limits_[key];
-    TAKT_CHECK(!limit);
+    if (limit) return *limit;
     limit = std::make_unique<Hold>();
     limit->key = key;
     limit->order = ++made_;
@@ -59,30 +109,74 @@ Hold& Holds::Make(const Text& key) {
 
 // --- The word on a limit ------------------------------------------------------------------------
 
+void Holds::AddNamer(const Execution& row) {
+    if (!IsLimited(*row.task)) return;
+    Hold& limit = Ensure(LimitKeyOf(*row.task));
+    // Its task, if that names the key itself, had its word when it was accepted: its row is as young
+    // as its last pause.
+    const bool silent = IsNamer(*row.task) && !limit.namers.empty();
+    Join(limit, *row.task, silent ? std::nullopt : std::optional(WordOf(row)));
+}
+
+void Holds::RemoveNamer(const Execution& row) {
+    if (IsLimited(*row.task)) Leave(*row.task);
+}
+
+// Nobody without a limit has a word on a key that others may share.
+void Holds::ChangeNamer(const Task* before, const Task* after) {
+    if (before && IsNamer(*before)) Leave(*before);
+    if (!after) return;
+    const Text key = LimitKeyOf(*after);
+    if (IsNamer(*after)) return Join(Ensure(key), *after, draft_.last_serial());
+    const auto found = limits_.find(key);
+    if (found == limits_.end() || !after->opt().concurrency_key.empty()) return;
+    Apply(*found->second, NamedBy(*after), draft_.last_serial());
+    ReviewWord(*found->second);
+}
+
+void Holds::Join(Hold& limit, const Task& task, std::optional<Serial> said) {
+    ++limit.namers[NamedBy(task)];
+    if (said) Apply(limit, NamedBy(task), *said);
+    ReviewWord(limit);
+}
+
+void Holds::Leave(const Task& task) {
+    Hold& limit = Find(task);
+    const auto namer = limit.namers.find(NamedBy(task));
+    TAKT_CHECK(namer != limit.namers.end());
+    if (--namer->second == 0) limit.namers.erase(namer);
+    ReviewWord(limit);
+    if (!limit.namers.empty()) return;
+    limit.said = 0;
+    SetWake(limit);
+}
+
 // A limit that is raised is raised for those who wait, too.
-void Holds::Apply(Hold& limit, const Task& task, Serial said) {
+void Holds::Apply(Hold& limit, const NamedLimit& named, Serial said) {
     if (said < limit.said) return;
-    const TaskOptions& options = task.opt();
     limit.said = said;
-    if (limit.permits_max == options.concurrency_max && limit.pace.limit() == options.rate) return;
-    limit.permits_max = options.concurrency_max;
-    limit.pace.Set(options.rate, now_.steady);
+    if (InForce(limit) == named) return;
+    const auto [permits_max, count, per] = named;
+    limit.permits_max = permits_max;
+    limit.pace.Set({.count = count, .per = per}, now_.steady);
     if (limit.stored) StorePace(limit);
     SetWake(limit);
 }
 
-// Nobody without a limit has a word on a key that others may share.
-void Holds::ApplyLimits(const Task& task) {
-    if (!IsLimited(task) && !task.opt().concurrency_key.empty()) return;
-    const auto found = limits_.find(LimitKeyOf(task));
-    if (found != limits_.end()) Apply(*found->second, task, draft_.last_serial());
-}
-
-void Holds::RestoreLimits(const Task& task) {
-    if (!IsLimited(task) && !task.opt().concurrency_key.empty()) return;
-    const auto found = limits_.find(LimitKeyOf(task));
-    if (found == limits_.end()) return;
-    Apply(*found->second, task, std::min(SerialAt(task.updated_at), draft_.last_serial()));
+// Stores the limit in force where those who name it would tell the next leader another one, or several.
+void Holds::ReviewWord(Hold& limit) {
+    const NamedLimit in_force = InForce(limit);
+    const bool agreed = limit.namers.empty() ||
+                        (limit.namers.size() == 1 && limit.namers.begin()->first == in_force);
+    if (agreed && !limit.word) return;
+    if (!agreed && limit.word == in_force) return;
+    const Text key = SettingKeyOf(kWordPrefix, limit);
+    limit.word = agreed ? std::nullopt : std::optional(in_force);
+    if (agreed) return draft_.SetLater({key, Text()});
+    const auto [permits_max, count, per] = in_force;
+    if (TAKT_MUTANT("engine.forget_last_limit")) return;
+    draft_.Set({key, Text(std::to_string(permits_max) + " " + std::to_string(count) + " " +
+                          std::to_string(per.count()) + " " + std::to_string(limit.said))});
 }
 
 // --- Turns --------------------------------------------------------------------------------------
@@ -134,18 +228,15 @@ const Hold* Holds::FindLimit(const Task& task) const {
     return found == limits_.end() ? nullptr : found->second.get();
 }
 
-Hold& Holds::EnsureLimit(const Live& live) {
-    const Task& task = *live.row.task;
-    const Text key = LimitKeyOf(task);
-    const auto found = limits_.find(key);
-    Hold& limit = found != limits_.end() ? *found->second : Make(key);
-    Apply(limit, task, WordOf(live.row));
-    return limit;
+Hold& Holds::Find(const Task& task) {
+    const auto found = limits_.find(LimitKeyOf(task));
+    TAKT_CHECK(found != limits_.end());
+    return *found->second;
 }
 
 Hold* Holds::FindWoken(const Live& live) {
     if (!IsLimited(*live.row.task) || !AnyDue()) return nullptr;
-    Hold& limit = EnsureLimit(live);
+    Hold& limit = Find(*live.row.task);
     const bool woken = limit.open && limit.armed() && wakes_.TimeOf(limit) <= now_.steady;
     return woken ? &limit : nullptr;
 }
@@ -171,7 +262,7 @@ void Holds::Add(Live& live, Hold& limit, bool back) {
 }
 
 void Holds::Remove(Live& live) {
-    Hold& limit = *limits_.find(LimitKeyOf(*live.row.task))->second;
+    Hold& limit = Find(*live.row.task);
     const auto at = limit.lines.find({live.lane->number, live.row.task->priority});
     Line& line = *at->second;
     const bool first = line.waiting.front() == &live;
@@ -209,7 +300,7 @@ void Holds::SetWake(Hold& limit) {
         if (limit.open) return;
         if (limit.has_permit()) return wakes_.Set(limit, limit.pace.ReadyAt(), limit.order);
         wakes_.Remove(limit);
-    } else if (limit.taken > 0) {
+    } else if (limit.taken > 0 || !limit.namers.empty()) {
         wakes_.Remove(limit);
     } else {
         const bool at_rest = limit.pace.Full(now_.steady);
@@ -250,7 +341,7 @@ void Holds::ReturnPermit(Live& live) {
 
 void Holds::LeavePermit(Live& live) {
     live.has_permit = false;
-    if (IsRun(live)) std::erase(limits_.find(LimitKeyOf(*live.row.task))->second->runs, &live);
+    if (IsRun(live)) std::erase(Find(*live.row.task).runs, &live);
 }
 
 void Holds::ReturnPermit(const Text& key) {
@@ -261,8 +352,7 @@ void Holds::ReturnPermit(const Text& key) {
 }
 
 void Holds::TakePermitAgain(const Text& key) {
-    const auto found = limits_.find(key);
-    Hold& limit = found != limits_.end() ? *found->second : Make(key);
+    Hold& limit = Ensure(key);
     ++limit.taken;
     SetWake(limit);
 }
@@ -270,14 +360,14 @@ void Holds::TakePermitAgain(const Text& key) {
 void Holds::StorePace(Hold& limit) {
     limit.stored = limit.pace.limited();
     Text value = limit.stored ? WritePace(limit.pace.Store(now_.wall)) : Text();
-    draft_.Set({SettingKeyOf(limit), std::move(value)});
+    draft_.Set({SettingKeyOf(kPrefix, limit), std::move(value)});
 }
 
 Hold* Holds::Wake() {
     Hold& hold = *wakes_.next();
     wakes_.Remove(hold);
     if (!hold.named()) return &hold;
-    if (hold.taken == 0 && !hold.waited_for() && hold.pace.Full(now_.steady)) {
+    if (hold.taken == 0 && hold.namers.empty() && hold.pace.Full(now_.steady)) {
         Erase(hold);
         return nullptr;
     }
@@ -287,7 +377,7 @@ Hold* Holds::Wake() {
 
 void Holds::Erase(Hold& limit) {
     // A full bucket is what a leader begins with that finds none.
-    if (limit.stored) draft_.SetLater({SettingKeyOf(limit), Text()});
+    if (limit.stored) draft_.SetLater({SettingKeyOf(kPrefix, limit), Text()});
     limits_.erase(limits_.find(limit.key));
 }
 

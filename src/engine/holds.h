@@ -14,6 +14,10 @@
 //
 // Lines of a named limit are kept by lane and priority: whether one of them can start is decided
 // without looking at those behind it.
+//
+// Those who share a key may name different limits; the one accepted last counts for all of them, and
+// goes on counting when it has ended, as long as anything unfinished names the key. Where all who are
+// left name the limit in force, they tell the next leader; where not, a setting does.
 #pragma once
 
 #include <cstddef>
@@ -22,6 +26,7 @@
 #include <memory>
 #include <optional>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -38,6 +43,9 @@
 
 namespace takt::internal {
 
+// A limit as a task names it, in an order: how many at once, and how many start in which time.
+using NamedLimit = std::tuple<std::uint32_t, std::uint32_t, Duration>;
+
 // Waits in the timer heap for something to be done about it: see Holds::Wake.
 struct Hold : Timer {
     Text key;  // Of a named limit; empty for a task's turns.
@@ -46,8 +54,12 @@ struct Hold : Timer {
     std::uint32_t taken = 0;
     std::vector<const Live*> runs;  // Those that have its permits and are runs, in no order.
     Pace pace;
-    Serial said = 0;      // How recent the word on its limits is.
     bool stored = false;  // The store has its pace.
+    // How many of those who name it name which limit: executions that are not finished, and recurring
+    // tasks with a key.
+    std::map<NamedLimit, std::uint32_t> namers;
+    Serial said = 0;                 // How recent the word is that counts.
+    std::optional<NamedLimit> word;  // As the store has it, if it has to.
 
     LiveList line;  // Turns: who waits, in order.
     // A named limit: who waits, by the number of the lane and the priority.
@@ -69,25 +81,35 @@ Text LimitKeyOf(const Task& task);
 
 class Holds {
   public:
-    static constexpr std::string_view kPrefix = "pace/";  // Of the settings that are its own.
+    // Of the settings that are its own.
+    static constexpr std::string_view kPrefix = "pace/";
+    static constexpr std::string_view kWordPrefix = "limit/";
 
     // Both outlive it.
     Holds(Draft& draft, const EngineConfig& config) : draft_(draft), config_(config) {}
 
-    // Between these two everything that the store had is restored: paces by their keys. Those who
-    // are at work have their permits, and spend no token for it.
+    // Everything that the store had is restored, in this order: paces and words by their keys; with the
+    // beginning of time those who name a limit; then places. Those who are at work have their
+    // permits, and spend no token for it.
     void RestorePace(std::string_view key, const StoredPace& pace);
+    void RestoreWord(std::string_view key, std::string_view value);
     void Begin(Instant now);
+    void RestoreNamer(const Execution& row);
+    void RestoreNamer(const Task& recurring);
+    void EndNamers();
 
     // A step begins.
     void SetTime(Instant now) { now_ = now; }
 
     // --- The word on a limit: of those who share a key, the task accepted last has it ------------
 
-    // A recurring task was accepted now; its runs that wait by an older word follow it.
-    void ApplyLimits(const Task& task);
-    // A new leader found the task.
-    void RestoreLimits(const Task& task);
+    // The execution is made, or run again: until it is finished it names its task's limit, if that has
+    // one. REQUIRED before anything else is asked about its limit.
+    void AddNamer(const Execution& row);
+    void RemoveNamer(const Execution& row);
+    // A recurring task was accepted now, in place of the one `before`; its runs that wait by an older
+    // word follow it. Null: there was none, or there is none any more.
+    void ChangeNamer(const Task* before, const Task* after);
 
     // --- Turns -----------------------------------------------------------------------------------
 
@@ -106,7 +128,7 @@ class Holds {
 
     // The limit that the execution's task names; null if it names none.
     Hold* LimitOf(const Live& live) {
-        return IsLimited(*live.row.task) ? &EnsureLimit(live) : nullptr;
+        return IsLimited(*live.row.task) ? &Find(*live.row.task) : nullptr;
     }
     // The same, if somebody needs it already.
     const Hold* FindLimit(const Task& task) const;
@@ -150,9 +172,20 @@ class Holds {
     std::size_t limit_count() const { return limits_.size(); }
 
   private:
-    Hold& EnsureLimit(const Live& live);
-    Hold& Make(const Text& key);
-    void Apply(Hold& limit, const Task& task, Serial said);
+    // A limit as the store had it.
+    struct Restored {
+        std::optional<StoredPace> pace;
+        std::optional<NamedLimit> word;
+        Serial said = 0;
+    };
+
+    Hold& Find(const Task& task);
+    Hold& Ensure(const Text& key);
+    void Restore(const Task& task, Serial said);
+    void Join(Hold& limit, const Task& task, std::optional<Serial> said);
+    void Leave(const Task& task);
+    void Apply(Hold& limit, const NamedLimit& named, Serial said);
+    void ReviewWord(Hold& limit);
     void Refresh(Hold& limit);
     void SetWake(Hold& limit);
     void GivePermit(Hold& limit, Live& live);
@@ -163,7 +196,7 @@ class Holds {
     const EngineConfig& config_;
     Instant now_{};
     std::map<Text, std::unique_ptr<Hold>, std::less<>> limits_;  // By key.
-    std::map<Text, StoredPace, std::less<>> restored_;           // Until Begin.
+    std::map<Text, Restored, std::less<>> restored_;             // Until Begin.
     std::uint64_t made_ = 0;
     TimerHeap<Hold, Steady> wakes_;
 };

@@ -47,6 +47,7 @@ class HoldsTest : public ::testing::Test {
         live.row.task = task;
         live.row.ready_at = now.wall;
         live.lane = &in;
+        holds.AddNamer(live.row);
         return live;
     }
     Live& Waiting(const TaskOptions& options, Lane& in) {
@@ -166,6 +167,7 @@ TEST_F(HoldsTest, ALevelIsStoredWithEachStartAndForgottenWhenFull) {
     Start(live);
     EXPECT_EQ(Stored("pace/name/work"), "1000000 2 60000 1767225600000");
     holds.ReturnPermit(live);
+    holds.RemoveNamer(live.row);
     EXPECT_EQ(holds.limit_count(), 1u);
     Until(30s);
 
@@ -181,6 +183,9 @@ TEST_F(HoldsTest, ALimitThatNobodyNeedsIsForgotten) {
     EXPECT_EQ(holds.limit_count(), 1u);
     holds.Remove(live);
     Until(2s);
+    EXPECT_EQ(holds.limit_count(), 1u) << "it may wait for another attempt";
+    holds.RemoveNamer(live.row);
+    Until(3s);
 
     EXPECT_EQ(holds.limit_count(), 0u);
     EXPECT_TRUE(effects.changes.empty());
@@ -192,10 +197,31 @@ TEST_F(HoldsTest, TheWordAcceptedLastCountsWhateverTheClockSays) {
     Live& later = Make({.concurrency_key = "db", .concurrency_max = 5}, lane);
     later.row.created_at = kBegin - 1h;
     EXPECT_EQ(holds.LimitOf(later)->permits_max, 5u);
+    serial = 0;
     Live& earlier = Make({.concurrency_key = "db", .concurrency_max = 3}, lane);
-    earlier.row.serial = 1;
 
     EXPECT_EQ(holds.LimitOf(earlier)->permits_max, 5u);
+}
+
+// The word that counts is stored when they disagree, once, and deleted when they agree again.
+TEST_F(HoldsTest, AWordIsStoredOnlyWhereThoseWhoAreLeftWouldTellAnother) {
+    Make({.concurrency_key = "db", .concurrency_max = 4}, lane);
+    Make({.concurrency_key = "db", .concurrency_max = 4}, lane);
+    EXPECT_TRUE(effects.changes.empty()) << "they agree";
+    Live& last = Make({.concurrency_key = "db", .concurrency_max = 1}, lane);
+    EXPECT_EQ(Stored("limit/key/db"), "1 0 0 3");
+    EXPECT_TRUE(effects.urgent);
+    holds.RemoveNamer(last.row);
+    Until(1s);
+    EXPECT_TRUE(effects.changes.empty()) << "it counts although it has ended";
+    Make({.concurrency_key = "db", .concurrency_max = 1}, lane);
+    EXPECT_TRUE(effects.changes.empty()) << "the same";
+    holds.RemoveNamer(lives[0].row);
+    EXPECT_TRUE(effects.changes.empty());
+    holds.RemoveNamer(lives[1].row);
+    ASSERT_EQ(effects.changes.size(), 1u) << "only the one with 1 is left";
+    EXPECT_EQ(std::get<SettingPut>(effects.changes[0]).value, "");
+    EXPECT_FALSE(effects.urgent);
 }
 
 // --- Turns --------------------------------------------------------------------------------------

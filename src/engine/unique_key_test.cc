@@ -1,5 +1,6 @@
 // Unique keys: one of a kind, for as long as it lives or for a window of time.
 #include "engine/history.h"
+#include "model/workflow_testing.h"
 
 namespace takt::internal {
 namespace {
@@ -29,6 +30,25 @@ TEST_F(UniqueKeyTest, AUniqueKeyIsHeldUntilItsExecutionIsFinished) {
 
     EXPECT_TRUE(LastReply());
     EXPECT_THAT(store.settings, IsEmpty());
+}
+
+// The caller of a backfill named no unique key.
+TEST_F(UniqueKeyTest, ASecondBackfillIsToldOfTheFirst) {
+    WorkflowStep step = MakeStep({.name = "backfill", .for_each = "[1]", .named = "report"});
+    step.backfill = true;
+    const WorkflowPtr workflow = Workflow::Make({step}, {}).value();
+    At(0s, Put({.every = 1h}));
+    for (const std::string id : {"x", "y"}) {
+        Submit submit = Once({.id = id, .type = "", .unique_key = "backfill of report"});
+        auto options = std::make_unique<TaskOptions>(submit.task->opt());
+        options->workflow = workflow;
+        submit.task->options = std::move(options);
+        At(1s, submit);
+    }
+
+    ASSERT_FALSE(LastReply());
+    EXPECT_EQ(LastReply().error().code, ErrorCode::kConflict);
+    EXPECT_EQ(LastReply().error().detail, "a backfill of this task is under way: x");
 }
 
 // One mail an hour, however fast it was sent.

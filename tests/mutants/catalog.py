@@ -148,6 +148,8 @@ MUTANTS = [
     engine("tasks_are_no_growth", "a full store takes recurring tasks without end",
            "ATaskThatBecomesNoLarger", test=("engine_test", "GrowthTest.*")),
     engine("forget_limits_on_load", "a new leader counts nobody who is at work already", "are at work"),
+    engine("forget_last_limit", "the limit of a key that counts ends with whoever named it, for the next leader",
+           "LoweredLimitStaysLowThroughTenLeaders", test=("engine_test", "LastLimitTest.*")),
     engine("forget_pace", "a start spends nothing of its rate", "than its rate allows", sample=False),
     engine("deep_bucket", "a rate saves up what it did not use", "than its rate allows", sample=False),
     engine("fill_bucket_on_load", "a new leader fills every rate's bucket", "than its rate allows",
