@@ -16,6 +16,7 @@
 #include <string>
 
 #include "store/conformance/suite.h"
+#include "store/embedded/page_file.h"
 #include "store/embedded/salvage.h"
 #include "store/embedded/store.h"
 #include "store/embedded/temporary_directory.h"
@@ -35,6 +36,14 @@ constexpr int kNotPermitted = 2;
 // Each batch brings this much, so that some hundred of them fill a few megabytes.
 constexpr std::size_t kPayloadBytes = 64 << 10;
 constexpr int kBatchesMax = 500;
+
+bool LimitFiles(rlim_t bytes) {
+    std::signal(SIGXFSZ, SIG_IGN);
+    rlimit limit{};
+    if (getrlimit(RLIMIT_FSIZE, &limit) != 0) return false;
+    limit.rlim_cur = bytes;
+    return setrlimit(RLIMIT_FSIZE, &limit) == 0;
+}
 
 struct Disk {
     std::function<bool()> shrink;  // To a few megabytes; false if that is not permitted.
@@ -73,6 +82,38 @@ class Story {
         store_.reset();
         if (!Open()) return kFailed;
         return Stored() == accepted_ ? kPassed : Complain("after a restart rows are missing", "");
+    }
+
+    // It fills up, and the scheduler is stopped: its log is written back as far as there is room.
+    // Whoever looks then finds a file that is shorter than it says, and nothing wrong.
+    int RunLookedAt() {
+        if (!disk_.shrink()) return kNotPermitted;
+        if (!Open()) return kFailed;
+        while (accepted_ < kBatchesMax && CommitNext()) ++accepted_;
+        // Less than the file would have by then.
+        if (!LimitFiles(1 << 20)) return kFailed;
+        store_.reset();
+        const std::string path = directory_ + "/takt.db";
+        const auto file = PageFile::Open(path);
+        if (!file) return Complain("no file:", file.error().detail);
+        if (file->pages() >= file->pages_told()) return Complain("all of it was written back", "");
+        for (int look = 0; look < 2; ++look) {
+            const auto damage = DamageOfEmbedded({.directory = directory_});
+            if (!damage) return Complain("looked at:", damage.error().detail);
+            if (!damage->empty()) return Complain("damaged?", damage->front());
+        }
+        // The log is what has the rest: without it the file is as it was said to be.
+        fs::copy_file(path, directory_ + "/half");
+        if (!disk_.grow()) return kFailed;
+        if (const auto damage = DamageOfEmbedded({.directory = directory_}); !damage->empty()) {
+            return Complain("damaged with room?", damage->front());
+        }
+        if (!Open()) return kFailed;
+        if (Stored() != accepted_) return Complain("with room rows are missing", "");
+        store_.reset();
+        fs::rename(directory_ + "/half", path);
+        const auto damage = DamageOfEmbedded({.directory = directory_});
+        return damage && !damage->empty() ? kPassed : Complain("half of it is whole?", "");
     }
 
   private:
@@ -138,14 +179,6 @@ int InAChild(const std::function<int()>& story) {
     return WEXITSTATUS(status);
 }
 
-bool LimitFiles(rlim_t bytes) {
-    std::signal(SIGXFSZ, SIG_IGN);
-    rlimit limit{};
-    if (getrlimit(RLIMIT_FSIZE, &limit) != 0) return false;
-    limit.rlim_cur = bytes;
-    return setrlimit(RLIMIT_FSIZE, &limit) == 0;
-}
-
 // A quota, or a container with a limit.
 TEST(FullDiskTest, AFileThatMayNotGrowRefusesCommitsUntilItMay) {
     const TemporaryDirectory directory;
@@ -173,6 +206,14 @@ TEST(FullDiskTest, AFullFileSystemRefusesCommitsUntilThereIsSpace) {
     if (result == kNotPermitted) GTEST_SKIP() << "mounting is not permitted here";
 
     EXPECT_EQ(result, kPassed);
+}
+
+TEST(FullDiskTest, ALogThatCannotBeWrittenBackIsNoDamage) {
+    const TemporaryDirectory directory;
+    const Disk disk{.shrink = [] { return LimitFiles(4 << 20); },
+                    .grow = [] { return LimitFiles(RLIM_INFINITY); }};
+
+    EXPECT_EQ(InAChild([&] { return Story(directory.path(), disk).RunLookedAt(); }), kPassed);
 }
 
 // Somebody else's file takes the disk while no scheduler runs. All that looks at the store says so, and

@@ -259,6 +259,7 @@ Result<std::vector<std::string>> DamageOfEmbedded(const EmbeddedOptions& options
     const auto lock = LockStore(options);
     if (!lock) return std::unexpected(lock.error());
     std::vector<std::string> lines;
+    std::uint64_t pages = 0;
     try {
         Connection connection = OpenDamaged(options);
         Statement rows =
@@ -272,15 +273,19 @@ Result<std::vector<std::string>> DamageOfEmbedded(const EmbeddedOptions& options
                 end = std::min(end + 1, text.size());
             }
         }
+        // The log's too: a full disk may keep it from being written back, all or in part.
+        pages = static_cast<std::uint64_t>(connection.QueryInt("PRAGMA page_count"));
     } catch (const SqliteError& error) {
         // A file without room, or locked, may be whole. A list of tables that cannot be true is none.
         const bool damage = error.is_damage() || error.code() == SQLITE_ERROR;
         if (!damage) return std::unexpected(WhyUnusable(options, error));
         lines.emplace_back(error.what());
     }
-    // Said by SQLite in many words, or none. By now the log is in the file, if that takes it.
+    // Said by SQLite in many words, or none. By now the log is in the file, if that takes it; what was
+    // found whole with a log that has the pages which the file lacks is whole.
     const auto file = PageFile::Open(DatabasePath(options));
-    if (file && file->pages() < file->pages_told()) {
+    const bool cut = file && file->pages() < file->pages_told();
+    if (cut && (!lines.empty() || pages < file->pages_told())) {
         lines.insert(lines.begin(), fmt::format("it is cut off: {} of its {} pages are there",
                                                 file->pages(), file->pages_told()));
     }
