@@ -1,6 +1,8 @@
 #include "archive/archive_file.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
@@ -43,6 +45,26 @@ std::unexpected<Error> BySystem(const std::string& what, const std::string& path
     return Fail(ErrorCode::kUnavailable, what + " " + path + ": " + std::strerror(errno));
 }
 
+// Of one writer alone, and empty: one that a killed backup left is written over.
+Result<int> OpenPartial(const std::string& partial) {
+    const int file = ::open(partial.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    if (file < 0) return BySystem("cannot write", partial);
+    struct stat opened{};
+    struct stat named{};
+    // Another backup may have it, or have given it its name since it was opened.
+    const bool held = ::flock(file, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+    const bool ours = ::fstat(file, &opened) == 0 && ::stat(partial.c_str(), &named) == 0 &&
+                      opened.st_ino == named.st_ino && opened.st_dev == named.st_dev;
+    if (held || !ours) {
+        ::close(file);
+        return Fail(ErrorCode::kConflict, "another backup writes " + partial + "; let it end");
+    }
+    if (::ftruncate(file, 0) == 0) return file;
+    const auto failed = BySystem("cannot write", partial);
+    ::close(file);
+    return failed;
+}
+
 }  // namespace
 
 struct ArchiveWriter::Pending {
@@ -67,10 +89,9 @@ Result<std::unique_ptr<ArchiveWriter>> ArchiveWriter::Create(const std::string& 
     if (std::filesystem::exists(path)) {
         return Fail(ErrorCode::kConflict, path + " is there already; give another name");
     }
-    const std::string partial = path + ".partial";
-    const int file = ::open(partial.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    if (file < 0) return BySystem("cannot write", partial);
-    std::unique_ptr<ArchiveWriter> writer(new ArchiveWriter(path, file));
+    const auto file = OpenPartial(path + ".partial");
+    if (!file) return std::unexpected(file.error());
+    std::unique_ptr<ArchiveWriter> writer(new ArchiveWriter(path, *file));
     if (auto written = writer->Write(kMagic); !written) return std::unexpected(written.error());
     archive::Head& row = *writer->pending_->block.add_rows()->mutable_head();
     row.set_id(head.id);
@@ -99,8 +120,9 @@ Result<void> ArchiveWriter::Finish() {
     pending_->block.add_rows()->mutable_end()->set_rows(rows_);
     if (auto flushed = Flush(); !flushed) return flushed;
     if (::fsync(file_) != 0) return BySystem("cannot sync", partial_path_);
-    if (::close(std::exchange(file_, -1)) != 0) return BySystem("cannot close", partial_path_);
     if (::rename(partial_path_.c_str(), path_.c_str()) != 0) return BySystem("cannot name", path_);
+    // Not before: another writer would take it for one that was left. All of it is on disk by now.
+    ::close(std::exchange(file_, -1));
     return {};
 }
 

@@ -178,9 +178,11 @@ Result<void> RowWriter::Commit(Text mark) {
     batch->changes.push_back(SettingPut{.key = Text(kUnfinishedCopyKey), .value = std::move(mark)});
     bytes_ = 0;
     TAKT_FAIL_POINT("archive.fill.commit");
-    return Patiently([&] {
+    auto done = Patiently([&] {
         return AskStore<void>([&](auto answer) { store_.Commit(batch, std::move(answer)); });
     });
+    if (!done && done.error().code == ErrorCode::kFenced) return std::unexpected(lock_.Lost());
+    return done;
 }
 
 }  // namespace takt::internal

@@ -81,26 +81,21 @@ Result<StoreFaults> CheckStore(Store& store, const TransferProgress& progress) {
 }
 
 Result<StoreFaults> RepairStore(Store& store, const TransferProgress& progress) {
-    const auto before = ReadHeads(store);
-    if (!before) return std::unexpected(before.error());
-    const auto lock = StoreLock::Take(store, *before);
-    if (!lock) return std::unexpected(lock.error());
-    auto heads = ReadHeads(store);
-    if (!heads) return std::unexpected(heads.error());
-    // Of a namespace that was made in between.
-    if (auto taken = (*lock)->TakeMore(*heads); !taken) return std::unexpected(taken.error());
+    auto locked = LockWhole(store);
+    if (!locked) return std::unexpected(locked.error());
+    auto& [lock, heads] = *locked;
     auto look = LookOver(store, progress);
     if (!look) return std::unexpected(look.error());
     StoreFaults& found = look->found;
-    if (auto mended = MendIndexesOf(store, **lock, found.faults); !mended) {
+    if (auto mended = MendIndexesOf(store, *lock, found.faults); !mended) {
         return std::unexpected(mended.error());
     }
     std::map<Partition, std::uint64_t> sequences;
     for (const StoreFault& fault : found.faults) {
         if (!fault.mend && fault.last_serial == 0) continue;
-        const auto head = std::ranges::find(*heads, fault.partition, &PartitionHead::partition);
+        const auto head = std::ranges::find(heads, fault.partition, &PartitionHead::partition);
         auto batch = std::make_shared<Batch>();
-        batch->term = (*lock)->TermOf(fault.partition);
+        batch->term = lock->TermOf(fault.partition);
         batch->sequence = ++sequences[fault.partition];
         head->last_serial = std::max(head->last_serial, fault.last_serial);
         batch->last_serial = head->last_serial;

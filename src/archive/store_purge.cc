@@ -30,13 +30,11 @@ Result<Finished> CountHistory(Store& store, Partition partition, Time before) {
 }  // namespace
 
 Result<Purged> PurgeStore(Store& store, Time before) {
-    const auto heads = ReadHeads(store);
-    if (!heads) return std::unexpected(heads.error());
-    const auto lock = StoreLock::Take(store, *heads);
-    if (!lock) return std::unexpected(lock.error());
+    const auto locked = LockWhole(store);
+    if (!locked) return std::unexpected(locked.error());
     Purged purged;
     const std::size_t step = store.limits().purge_max;
-    for (const PartitionHead& head : *heads) {
+    for (const PartitionHead& head : locked->heads) {
         std::uint64_t sequence = 0;
         auto first = CountHistory(store, head.partition, before);
         if (!first) return std::unexpected(first.error());
@@ -45,7 +43,7 @@ Result<Purged> PurgeStore(Store& store, Time before) {
             // A purge counts the parts of runs too: those of the old ones are among all.
             for (std::uint64_t rounds = left.old / step + 1; rounds > 0; --rounds) {
                 auto batch = std::make_shared<Batch>();
-                batch->term = (*lock)->TermOf(head.partition);
+                batch->term = locked->lock->TermOf(head.partition);
                 batch->sequence = ++sequence;
                 batch->last_serial = head.last_serial;
                 batch->changes.push_back(Purge{.finished_before = before,

@@ -13,6 +13,8 @@ namespace takt::internal {
 namespace {
 
 constexpr std::uint64_t kProgressEvery = 1'000;
+// One question, beside those for the rows.
+constexpr std::uint64_t kConfirmEvery = 20'000;
 
 bool IsUndecodable(const Change& change) {
     const auto* execution = std::get_if<ExecutionChange>(&change);
@@ -78,14 +80,23 @@ class Filling {
     std::optional<RowWriter> writer_;
 };
 
-Result<void> PassPartitions(Store& from, const std::vector<PartitionHead>& heads,
-                            RowTarget& target) {
+using Confirmation = std::function<Result<void>()>;
+
+// `confirm` is asked before a partition is called whole, and now and then: a source that is led by
+// somebody else is given up early.
+Result<void> PassPartitions(Store& from, const std::vector<PartitionHead>& heads, RowTarget& target,
+                            const Confirmation& confirm) {
+    std::uint64_t read = 0;
+    const auto pass = [&](Change change) -> Result<void> {
+        if (++read % kConfirmEvery == 0) {
+            if (auto confirmed = confirm(); !confirmed) return confirmed;
+        }
+        return target.Add(std::move(change));
+    };
     for (const PartitionHead& head : heads) {
         auto passed = target.Begin(head);
-        if (passed) {
-            passed = ReadRows(from, head.partition,
-                              [&](Change change) { return target.Add(std::move(change)); });
-        }
+        if (passed) passed = ReadRows(from, head.partition, pass);
+        if (passed) passed = confirm();
         if (passed) passed = target.End();
         if (!passed) return passed;
     }
@@ -106,10 +117,14 @@ std::string NewArchiveId() {
     return SerialText(random.Next() >> 1);
 }
 
-// `confirm`, if there is one, is asked before the file is whole.
+// Before a file or a copy is whole, `last` is asked; see PassPartitions for `confirm`.
+struct Confirmations {
+    Confirmation confirm;
+    Confirmation last;
+};
+
 Result<Transferred> WriteArchive(Store& from, const std::vector<PartitionHead>& heads,
-                                 const std::string& path,
-                                 const std::function<Result<void>()>& confirm,
+                                 const std::string& path, const Confirmations& confirmations,
                                  const TransferProgress& progress) {
     const auto writer = ArchiveWriter::Create(path, {.id = NewArchiveId(),
                                                      .version = takt::kVersion,
@@ -117,8 +132,8 @@ Result<Transferred> WriteArchive(Store& from, const std::vector<PartitionHead>& 
                                                      .at = ReadClocks().wall});
     if (!writer) return std::unexpected(writer.error());
     CountingTarget counting(**writer, progress);
-    auto passed = PassPartitions(from, heads, counting);
-    if (passed && confirm) passed = confirm();
+    auto passed = PassPartitions(from, heads, counting, confirmations.confirm);
+    if (passed) passed = confirmations.last();
     if (passed) passed = counting.Finish();
     if (!passed) return std::unexpected(passed.error());
     Transferred done = counting.counted();
@@ -126,18 +141,23 @@ Result<Transferred> WriteArchive(Store& from, const std::vector<PartitionHead>& 
     return done;
 }
 
+Result<void> NothingToConfirm() {
+    return {};
+}
+
 }  // namespace
 
 Result<Transferred> CopyStore(Store& from, Store& to, const TransferProgress& progress) {
-    const auto heads = ReadHeads(from);
-    if (!heads) return std::unexpected(heads.error());
-    const auto source = StoreLock::Take(from, *heads);
+    const auto source = LockWhole(from);
     if (!source) return std::unexpected(source.error());
-    Filling filling(to, NameOf(*heads));
-    if (auto begun = filling.Begin(*heads); !begun) return std::unexpected(begun.error());
+    Filling filling(to, NameOf(source->heads));
+    if (auto begun = filling.Begin(source->heads); !begun) return std::unexpected(begun.error());
     RowWriter& writer = filling.writer();
     CountingTarget counting(writer, progress);
-    auto passed = PassPartitions(from, *heads, counting);
+    // Of the target nothing is asked: its terms fence each write, the last ones too.
+    auto passed =
+        PassPartitions(from, source->heads, counting, [&] { return source->lock->Confirm(); });
+    if (passed) passed = source->lock->Confirm();
     if (passed) passed = counting.Finish();
     if (!passed) return std::unexpected(passed.error());
     Transferred done = counting.counted();
@@ -146,18 +166,18 @@ Result<Transferred> CopyStore(Store& from, Store& to, const TransferProgress& pr
 }
 
 Result<Transferred> BackUp(Store& from, const std::string& path, const TransferProgress& progress) {
-    const auto heads = ReadHeads(from);
-    if (!heads) return std::unexpected(heads.error());
-    const auto source = StoreLock::Take(from, *heads);
+    const auto source = LockWhole(from);
     if (!source) return std::unexpected(source.error());
-    return WriteArchive(from, *heads, path, {}, progress);
+    const auto confirm = [&] { return source->lock->Confirm(); };
+    return WriteArchive(from, source->heads, path, {confirm, confirm}, progress);
 }
 
 Result<Transferred> BackUp(StoreSnapshot& from, const std::string& path,
                            const TransferProgress& progress) {
     const auto heads = ReadHeads(from.store());
     if (!heads) return std::unexpected(heads.error());
-    return WriteArchive(from.store(), *heads, path, [&] { return from.Confirm(); }, progress);
+    return WriteArchive(from.store(), *heads, path,
+                        {NothingToConfirm, [&] { return from.Confirm(); }}, progress);
 }
 
 Result<CheckedArchive> CheckBackup(const std::string& path) {

@@ -210,21 +210,6 @@ TEST_F(TransferTest, NothingIsReadOrWrittenWhileASchedulerLeads) {
     EXPECT_FALSE(std::filesystem::exists(File("archive.partial")));
 }
 
-// It was killed, or is still at work: there is no scheduler to be stopped.
-TEST_F(TransferTest, WhoMeetsACopyThatWasCutOffIsToldHowLongToWait) {
-    Fill(1);
-    const auto to = NewMemory();
-    const auto lock = StoreLock::Take(*to, {{.partition = 0}}, StoreLock::For::kFilling);
-    ASSERT_TRUE(lock);
-    const auto refused = CopyStore(*from_, *to, {});
-
-    ASSERT_FALSE(refused);
-    EXPECT_EQ(refused.error().code, ErrorCode::kConflict);
-    EXPECT_NE(refused.error().detail.find("its lease ends within 20 s"), std::string::npos)
-        << refused.error().detail;
-    EXPECT_EQ(refused.error().detail.find("stop all schedulers"), std::string::npos);
-}
-
 // Takes small batches, and fails the commits after some.
 class FailingStore final : public StoreWrapper {
   public:

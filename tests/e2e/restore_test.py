@@ -7,7 +7,7 @@ import unittest
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "chaos"))
 
 import stores  # noqa: E402  (a file of the neighbour's folder)
-from harness import QUICK, TaktTest, until  # noqa: E402
+from harness import QUICK, TaktTest  # noqa: E402
 
 KILLED = 87  # As fail points end a process.
 
@@ -45,8 +45,9 @@ class KilledRestore(TaktTest):
 
     def finish(self, url):
         self.store_url = url
-        # On a server the announcement of the one that was killed has to run out first.
-        until(lambda: self.restore().returncode == 0, "the same command finishes it", deadline=40)
+        # On a server the announcement of the one that was killed has to run out first: it waits for that.
+        restored = self.restore()
+        self.assertEqual(restored.returncode, 0, restored.stderr)
         server = self.serve(*QUICK)
         self.assertEqual([row["id"] for row in self.takt_json("tasks")["items"]], ["nightly"])
         self.takt("get", "later")
