@@ -12,6 +12,7 @@
 #include "base/json.h"
 #include "cli/checkup.h"
 #include "cli/client.h"
+#include "cli/clocks_apart.h"
 #include "cli/context.h"
 #include "cli/doctor.h"
 #include "cli/output.h"
@@ -26,8 +27,11 @@ struct DoctorOptions {
 
 // Beyond these a person should know, and beyond the second of each pair something suffers.
 constexpr double kSlowStoreMs = 50, kTooSlowStoreMs = 500;
-constexpr double kSkewMs = 1'000, kTooMuchSkewMs = 10'000;
-constexpr int kProbes = 5;
+constexpr Duration kSkew{1'000}, kTooMuchSkew{10'000};
+constexpr std::size_t kProbes = 5;
+// One probe is enough of a store that takes longer.
+constexpr double kProbesMs = 1'000;
+constexpr const char* kStatusPath = "/api/v1/scheduler/status";
 constexpr const char* kSeeToTheStore =
     "see to the store; docs/operating.md, \"When something is wrong\"";
 
@@ -38,7 +42,8 @@ double MillisecondsSince(Steady begin) {
 // The median of some calls; negative if one failed.
 double TimeOf(Client& client, const char* path) {
     std::vector<double> times;
-    for (int i = 0; i < kProbes; ++i) {
+    const Steady first = SteadyClock::now();
+    while (times.empty() || (times.size() < kProbes && MillisecondsSince(first) < kProbesMs)) {
         const Steady begin = SteadyClock::now();
         if (!client.Get(path)) return -1;
         times.push_back(MillisecondsSince(begin));
@@ -47,28 +52,43 @@ double TimeOf(Client& client, const char* path) {
     return times[times.size() / 2];
 }
 
-void CheckTheStore(Client& client, const boost::json::value& status, Checkup& checkup) {
+// Whether it answers; how fast, or why not.
+bool CheckTheStore(Client& client, const boost::json::value& status, Checkup& checkup) {
     const auto* store = FindMember(status, "store");
     const std::string name = store ? Member(*store, "description") : "the store";
     const std::string trouble = store ? Member(*store, "trouble") : "";
-    if (!trouble.empty() || !store || Member(*store, "reachable") != "true") {
+    const bool answers = store && Member(*store, "reachable") == "true";
+    if (!trouble.empty() || !answers) {
         checkup.Bad("store", name + ": " + (trouble.empty() ? "cannot be reached" : trouble),
                     kSeeToTheStore);
-        return;
+        return answers;
     }
-    // Readiness asks the store one thing, health asks it nothing.
-    const double ready = TimeOf(client, "/readyz");
+    // The status asks the store one thing, health asks it nothing.
+    const double asked = TimeOf(client, kStatusPath);
     const double alive = TimeOf(client, "/healthz");
-    if (ready < 0 || alive < 0) {
-        checkup.Bad("store", name + ": the scheduler is not ready", "curl SERVER/readyz says why");
-        return;
+    if (asked < 0 || alive < 0) {
+        checkup.Bad("store", name + ": the scheduler stopped answering", kSeeToTheStore);
+        return false;
     }
-    const double took = std::max(0.0, ready - alive);
+    const double took = std::max(0.0, asked - alive);
     const std::string said = fmt::format("{} answers a read in {:.1f} ms", name, took);
-    if (took < kSlowStoreMs) return checkup.Ok("store", said);
     const char* next =
         "look at the store's machine and at the way to it; every submit waits for it";
-    took < kTooSlowStoreMs ? checkup.Warn("store", said, next) : checkup.Bad("store", said, next);
+    if (took < kSlowStoreMs) {
+        checkup.Ok("store", said);
+    } else {
+        took < kTooSlowStoreMs ? checkup.Warn("store", said, next)
+                               : checkup.Bad("store", said, next);
+    }
+    return true;
+}
+
+// Not the store's matter: nobody may lead, or it is loading what is stored.
+void CheckReady(Client& client, Checkup& checkup) {
+    const auto ready = client.Get("/readyz");
+    if (ready) return;
+    checkup.Bad("scheduler", "not ready: " + ready.error().detail,
+                "docs/operating.md, \"When something is wrong\"");
 }
 
 // How a duration of Prometheus text sums up: {seconds, number}.
@@ -101,21 +121,35 @@ void CheckCommits(Client& client, Checkup& checkup) {
 
 // --- Schedulers ---------------------------------------------------------------------------------
 
-// How far a scheduler's clock is ahead of ours, in milliseconds.
-std::optional<double> SkewOf(Client& client) {
-    const Time before = ReadClocks().wall;
-    const auto status = client.Get("/api/v1/scheduler/status");
-    const Time after = ReadClocks().wall;
+std::optional<ClockAnswer> AskClock(Client& client) {
+    ClockAnswer answer{.asked = ReadClocks().wall};
+    const auto status = client.Get(kStatusPath);
+    answer.answered = ReadClocks().wall;
     if (!status) return std::nullopt;
-    const auto theirs = ParseTime(Member(status->value, "now"));
-    if (!theirs) return std::nullopt;  // A version before this one does not tell.
-    return static_cast<double>((*theirs - before - (after - before) / 2).count());
+    const auto said = ParseTime(Member(status->value, "now"));
+    if (!said) return std::nullopt;  // A version before this one does not tell.
+    answer.said = *said;
+    return answer;
+}
+
+void TellClocks(const ClocksApart& clocks, Checkup& checkup) {
+    const auto seconds = [](Duration lasting) { return double(lasting.count()) / 1'000; };
+    if (clocks.surely() < kSkew) {
+        return checkup.Ok("clocks", clocks.hidden() < kSkew
+                                        ? "less than a second apart, this machine's too"
+                                        : fmt::format("not seen apart; an answer took {:.1f} s, "
+                                                      "which hides as much",
+                                                      seconds(clocks.hidden())));
+    }
+    const std::string said = fmt::format("{:.1f} s apart, {}'s furthest from this machine's",
+                                         seconds(clocks.surely()), clocks.furthest());
+    const char* next = "run chrony or systemd-timesyncd everywhere; cron fires by these clocks";
+    clocks.surely() < kTooMuchSkew ? checkup.Warn("clocks", said, next)
+                                   : checkup.Bad("clocks", said, next);
 }
 
 void CheckClocks(const ClientOptions& options, const boost::json::value& status, Checkup& checkup) {
-    double least = 0;
-    double most = 0;
-    std::string furthest;
+    ClocksApart clocks;
     for (const auto* node : ListMember(status, "nodes")) {
         const std::string name = Member(*node, "node_id");
         ClientOptions there = options;
@@ -125,24 +159,15 @@ void CheckClocks(const ClientOptions& options, const boost::json::value& status,
             there.token.clear();
         }
         auto client = Client::Open(there);
-        const auto skew = client ? SkewOf(*client) : std::nullopt;
-        if (!skew) {
+        const auto answer = client ? AskClock(*client) : std::nullopt;
+        if (answer) {
+            clocks.Add(name, *answer);
+        } else {
             checkup.Warn("schedulers", name + " at " + there.server + " does not answer from here",
                          "fine if that network is not yours; else look at its machine and log");
-            continue;
         }
-        if (std::abs(*skew) > std::max(std::abs(least), std::abs(most))) furthest = name;
-        least = std::min(least, *skew);
-        most = std::max(most, *skew);
     }
-    // This machine's own clock, 0, is among those that are compared.
-    const double apart = most - least;
-    if (apart < kSkewMs)
-        return checkup.Ok("clocks", "less than a second apart, this machine's too");
-    const std::string said =
-        fmt::format("{:.1f} s apart, {}'s furthest from this machine's", apart / 1'000, furthest);
-    const char* next = "run chrony or systemd-timesyncd everywhere; cron fires by these clocks";
-    apart < kTooMuchSkewMs ? checkup.Warn("clocks", said, next) : checkup.Bad("clocks", said, next);
+    TellClocks(clocks, checkup);
 }
 
 void CheckVersions(const boost::json::value& status, Checkup& checkup) {
@@ -180,7 +205,7 @@ Result<int> Doctor(Client& client, const DoctorOptions& options) {
     Checkup checkup;
     const auto resolved = InContext(options.client);
     if (!resolved) return std::unexpected(resolved.error());
-    const auto status = client.Get("/api/v1/scheduler/status");
+    const auto status = client.Get(kStatusPath);
     if (!status) {
         // A scheduler that lives and cannot tell who leads: its store does not answer.
         const bool away = status.error().code == ErrorCode::kUnavailable && client.Get("/healthz");
@@ -188,8 +213,15 @@ Result<int> Doctor(Client& client, const DoctorOptions& options) {
         checkup.Bad("store", status.error().detail, kSeeToTheStore);
         return checkup.Print(options.client.json);
     }
-    CheckTheStore(client, status->value, checkup);
+    const bool answers = CheckTheStore(client, status->value, checkup);
     CheckCommits(client, checkup);
+    if (!answers) {
+        // Each further question would be waited for, and what the status lacks need not be wrong.
+        checkup.Warn("others", "not looked at: the store would have to answer for them",
+                     "give takt doctor again when it does");
+        return checkup.Print(options.client.json);
+    }
+    CheckReady(client, checkup);
     CheckClocks(*resolved, status->value, checkup);
     CheckVersions(status->value, checkup);
     const auto spaces = client.Get("/api/v1/namespaces");

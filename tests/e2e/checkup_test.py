@@ -78,8 +78,25 @@ class Checkups(TaktTest):
             [store] = [one for one in found["checks"] if one["check"] == "store"]
             self.assertEqual(store["status"], "bad")
             self.assertIn("redis", store["message"])
+            # Nothing is called wrong that was not told.
+            self.assertEqual({one["check"] for one in found["checks"]}, {"store", "commits", "others"})
         finally:
             redis.signal(signal.SIGCONT)
+
+    def test_doctor_does_not_blame_the_store_where_nobody_may_lead(self):
+        self.use_redis()
+        self.url = self.address_of(self.start("serve", "serve", "--store", self.store_url, "--listen", "127.0.0.1:0",
+                                              "--set", "scheduler.namespaces=[other]"))
+
+        def told():
+            lines = json.loads(self.run_takt("doctor", "-o", "json").stdout)["checks"]
+            found = {(one["check"], one["status"]): one["message"] for one in lines}
+            # It is there once it has announced itself.
+            return found if "may lead" in found.get(("scheduler", "bad"), "") else None
+
+        ill = until(told, "it is said that nobody may lead")
+        self.assertIn(("store", "ok"), ill)
+        self.assertIn("no scheduler that is there may lead 'default'", ill["scheduler", "bad"])
 
     def test_doctor_notices_a_scheduler_of_another_version_and_another_time(self):
         self.use_redis()
