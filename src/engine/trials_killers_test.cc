@@ -163,8 +163,8 @@ TEST_F(SeveralKillersTest, WhatIsInnocentSucceedsHoweverManyKillBesideIt) {
     }
 }
 
-// A task that is submitted some time after a killer is as old at each death as it will be in its trial, if
-// that time is what suspects are apart.
+// A task that is submitted some time after a killer is as old at each death as it will be in its
+// trial, if that time is what suspects are apart.
 TEST_F(SeveralKillersTest, OneKillerTakesNothingWithItThatIsSubmittedAWhileAfterIt) {
     takes = 60s;
     for (const std::uint32_t losses_max : {3u, 4u, 5u}) {
