@@ -33,6 +33,11 @@ QuotaWatch::Level QuotaWatch::LevelAt(std::uint64_t percent, Level before) {
     return percent >= kWarnAt ? Level::kWarned : Level::kCalm;
 }
 
+// `quota`: 0 if it is not known.
+bool QuotaWatch::IsFull(std::uint64_t used, std::uint64_t quota) {
+    return quota > 0 && (used * 100 / quota >= kFullAt || used + kReserveMin > quota);
+}
+
 void QuotaWatch::Observe(const etcdserverpb::StatusResponse& status, std::uint64_t written) {
     const auto file = static_cast<std::uint64_t>(std::max<std::int64_t>(status.db_size(), 0));
     const auto used =
@@ -91,7 +96,7 @@ void QuotaWatch::Tell(Level level, std::uint64_t used) const {
 std::string QuotaWatch::WhyFull() const {
     const std::uint64_t used = UsedNow();
     const std::uint64_t quota = quota_;
-    if (level_.load() != Level::kFull && (quota == 0 || used * 100 / quota < kFullAt)) return {};
+    if (level_.load() != Level::kFull && !IsFull(used, quota)) return {};
     if (refuses_) return std::string(kRefuses);
     return fmt::format(
         "etcd has {} in use, and its quota is {}; raise --quota-backend-bytes{}, or wait until the "

@@ -26,6 +26,9 @@ class QuotaWatch {
     static constexpr int kAlertAt = 85;
     static constexpr int kFullAt = 90;
     static constexpr int kRoomBelow = 87;  // A full one has room again.
+    // What etcd's file may have beyond what is in use: the pages of the values that it wrote last. Of
+    // a small quota that is more than a tenth.
+    static constexpr std::uint64_t kReserveMin = 6 << 20;
     // The room inside a file that has come so far may be in pieces that no large value fits into:
     // then it grows, and the alert is the last word before it is above the quota.
     static constexpr int kFileNearAt = 95;
@@ -51,6 +54,7 @@ class QuotaWatch {
   private:
     enum class Level : int { kCalm, kWarned, kAlerted, kFull };
     static Level LevelAt(std::uint64_t percent, Level before);
+    static bool IsFull(std::uint64_t used, std::uint64_t quota);
     // In use as far as is known now.
     std::uint64_t UsedNow() const { return used_ + (written_ - written_at_look_); }
     void Tell(Level level, std::uint64_t used) const;

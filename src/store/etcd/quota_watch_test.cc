@@ -9,16 +9,19 @@
 namespace takt::internal::etcd {
 namespace {
 
+constexpr std::int64_t kMebibyte = 1 << 20;
+
+// In mebibytes.
 etcdserverpb::StatusResponse Sizes(std::int64_t file, std::int64_t used, std::int64_t quota = 0) {
     etcdserverpb::StatusResponse status;
-    status.set_db_size(file);
-    status.set_db_size_in_use(used);
-    status.set_db_size_quota(quota);
+    status.set_db_size(file * kMebibyte);
+    status.set_db_size_in_use(used * kMebibyte);
+    status.set_db_size_quota(quota * kMebibyte);
     return status;
 }
 
 TEST(QuotaWatch, NewWorkWaitsNearTheQuotaAndUntilThereIsRoomAgain) {
-    QuotaWatch watch(1000, "etcd");
+    QuotaWatch watch(1000 * kMebibyte, "etcd");
     watch.Observe(Sizes(900, 899));
     EXPECT_EQ(watch.WhyFull(), "");
     watch.Observe(Sizes(900, 900));
@@ -31,24 +34,33 @@ TEST(QuotaWatch, NewWorkWaitsNearTheQuotaAndUntilThereIsRoomAgain) {
 
 // Of a small quota ten percent are written between two looks at it.
 TEST(QuotaWatch, WhatWasWrittenSinceTheLastLookCounts) {
-    QuotaWatch watch(1000, "etcd");
-    watch.NoteWritten(700);
+    QuotaWatch watch(1000 * kMebibyte, "etcd");
+    watch.NoteWritten(700 * kMebibyte);
     watch.Observe(Sizes(700, 700), watch.written());
     EXPECT_EQ(watch.WhyFull(), "");
-    watch.NoteWritten(150);
+    watch.NoteWritten(150 * kMebibyte);
     const std::uint64_t asked = watch.written();
-    watch.NoteWritten(50);
+    watch.NoteWritten(50 * kMebibyte);
     EXPECT_NE(watch.WhyFull(), "");
     watch.Observe(Sizes(840, 840), asked);
     EXPECT_EQ(watch.WhyFull(), "") << "it takes less than what was written for it";
-    watch.NoteWritten(10);
+    watch.NoteWritten(10 * kMebibyte);
     EXPECT_NE(watch.WhyFull(), "") << "what came after the question is not in the answer";
+}
+
+// The file of a small one is past its quota by the pages of a few large values before that.
+TEST(QuotaWatch, ASmallQuotaKeepsRoomForTheLastValuesPages) {
+    QuotaWatch watch(24 * kMebibyte, "etcd");
+    watch.Observe(Sizes(18, 18));
+    EXPECT_EQ(watch.WhyFull(), "");
+    watch.Observe(Sizes(19, 19));
+    EXPECT_NE(watch.WhyFull(), "");
 }
 
 // Values of a megabyte find no place among what is free in pieces: the file grows past the quota
 // though a tenth of it is free.
 TEST(QuotaWatch, NewWorkWaitsEarlierOnceTheFileIsNearTheQuota) {
-    QuotaWatch watch(1000, "etcd");
+    QuotaWatch watch(1000 * kMebibyte, "etcd");
     watch.Observe(Sizes(940, 880));
     EXPECT_EQ(watch.WhyFull(), "");
     watch.Observe(Sizes(960, 860));
@@ -60,14 +72,14 @@ TEST(QuotaWatch, NewWorkWaitsEarlierOnceTheFileIsNearTheQuota) {
 // etcd 3.6 knows better than the URL. And one whose file is larger than the quota that we know of has
 // another: nobody is refused for a guess.
 TEST(QuotaWatch, EtcdsOwnWordCounts) {
-    QuotaWatch watch(1000, "etcd");
+    QuotaWatch watch(1000 * kMebibyte, "etcd");
     watch.Observe(Sizes(950, 950, 10'000));
     EXPECT_EQ(watch.WhyFull(), "");
-    EXPECT_EQ(watch.quota(), 10'000u);
+    EXPECT_EQ(watch.quota(), 10'000u * kMebibyte);
     QuotaWatch unsaid(0, "etcd");
-    unsaid.Observe(Sizes(1'950'000'000, 1'950'000'000));
+    unsaid.Observe(Sizes(1'900, 1'900));
     EXPECT_NE(unsaid.WhyFull(), "") << "etcd's default is 2 GiB";
-    unsaid.Observe(Sizes(2'200'000'000, 2'100'000'000));
+    unsaid.Observe(Sizes(2'100, 2'060));
     EXPECT_EQ(unsaid.WhyFull(), "");
 }
 
@@ -76,17 +88,17 @@ TEST(QuotaWatch, AFileAboveTheQuotaOrAnAlarmIsFull) {
     QuotaWatch watch(0, "etcd");
     watch.Observe(Sizes(1'100, 100, 1'000));
     EXPECT_NE(watch.WhyFull().find("defrag"), std::string::npos) << watch.WhyFull();
-    EXPECT_EQ(watch.quota(), 1'000u);
-    EXPECT_EQ(watch.used(), 100u);
+    EXPECT_EQ(watch.quota(), 1'000u * kMebibyte);
+    EXPECT_EQ(watch.used(), 100u * kMebibyte);
     watch.Observe(Sizes(200, 100, 1'000));
     EXPECT_EQ(watch.WhyFull(), "");
     // Of an older one nobody knows the quota, but its alarm.
-    auto status = Sizes(3'000'000'000, 100);
+    auto status = Sizes(3'000, 100);
     status.add_errors("memberID:10501334649042878790 alarm:NOSPACE ");
     watch.Observe(status);
     EXPECT_NE(watch.WhyFull().find("alarm disarm"), std::string::npos) << watch.WhyFull();
     EXPECT_EQ(watch.quota(), 0u);
-    watch.Observe(Sizes(3'000'000'000, 100));
+    watch.Observe(Sizes(3'000, 100));
     EXPECT_EQ(watch.WhyFull(), "");
 }
 
