@@ -86,7 +86,7 @@ class Checkups(TaktTest):
     def test_doctor_does_not_blame_the_store_where_nobody_may_lead(self):
         self.use_redis()
         self.url = self.address_of(self.start("serve", "serve", "--store", self.store_url, "--listen", "127.0.0.1:0",
-                                              "--set", "scheduler.namespaces=[other]"))
+                                              "--set", "scheduler.namespaces=other"))
 
         def told():
             lines = json.loads(self.run_takt("doctor", "-o", "json").stdout)["checks"]
