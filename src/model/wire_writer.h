@@ -40,7 +40,7 @@ class WireWriter {
         MakeRoom(2 * kVarintMax + bytes.size());
         PutVarint(field << 3 | 2);
         PutVarint(bytes.size());
-        std::memcpy(out_.data() + size_, bytes.data(), bytes.size());
+        if (!bytes.empty()) std::memcpy(out_.data() + size_, bytes.data(), bytes.size());
         size_ += bytes.size();
     }
 

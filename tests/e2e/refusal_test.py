@@ -42,11 +42,11 @@ class Refusal(TaktTest):
 
     def test_two_flags_that_contradict_each_other(self):
         # A unit file sets the store, and somebody adds another one at its end: neither is to win in silence.
-        check = ("serve", "--check", "--listen", "127.0.0.1:0")
+        serve, check = ("serve", "--listen", "127.0.0.1:0"), ("serve", "--check", "--listen", "127.0.0.1:0")
         other = f"file:{self.folder}/other"
-        told = self.refused(USAGE, *check, "--store", f"file:{self.store}", "--set", f"store.url={other}")
+        told = self.refused(USAGE, *serve, "--store", f"file:{self.store}", "--set", f"store.url={other}")
         self.assertIn("--set store.url and --store say different things of store.url", told)
-        told = self.refused(USAGE, *check, "--store", other, "--set", "scheduler.retention=1h", "--set",
+        told = self.refused(USAGE, *serve, "--store", other, "--set", "scheduler.retention=1h", "--set",
                             "scheduler.retention=2h")
         self.assertIn("--set scheduler.retention stands here twice, with different values", told)
         # The same in other words is no contradiction, and a flag is stronger than a variable.
