@@ -286,9 +286,12 @@ Flow<> PushLink::RegisterFlow(Worker row, Done<void> done, MayTake may_take) {
     const WorkerId id = row.id;
     auto& instance = instances_[id.text()];
     if (!instance) instance = std::make_shared<PushInstance>(context_, row);
+    // Before its session, and told as that is: a store that is away refuses a question, and keeps the
+    // session. The next leader would believe the old word of one that has work.
+    context_->node->Tell(SetSetting{.key = OfflineKey(id)});
     instance->Update(std::move(row));
-    // Its answer comes when everything before it is committed too: by then the engine has taken it
-    // in, or has too many.
+    // Once more, to ask: the answer comes when everything before it is committed too. By then the
+    // engine has taken it in, or has too many.
     const auto kept = co_await Asked(home_, *context_->node, SetSetting{.key = OfflineKey(id)});
     if (!kept) co_return done(PartlyDone(kept.error()));
     const Engine* engine = co_await Looked(home_, *context_->node);

@@ -201,5 +201,24 @@ TEST_F(PushOperatorsTest, ARegistrationThatMayHaveBeenTakenIsNotCalledUndone) {
     EXPECT_EQ(Status("executor-2"), WorkerStatus::kOnline);
 }
 
+// It was declared offline, and registers while the store is away: it is online when that is back, and
+// is given work. The next leader must not find the old word, and take from it what it has.
+TEST_F(PushOperatorsTest, WhatWasGivenAfterARegistrationWithoutTheStoreStaysUnderTheNextLeader) {
+    ASSERT_EQ(CodeOf(SetStatus(WorkerStatus::kOffline)), ErrorCode{});
+    LoseTheStore();
+    ASSERT_EQ(CodeOf(Register(Row("executor-1"))), ErrorCode::kUnknown);
+    FindTheStore();
+    ASSERT_EQ(Status(), WorkerStatus::kOnline);
+    ASSERT_EQ(orders_, 2);
+    const auto token = order_->first.headers.at(1);
+
+    node_->NoteEpoch(100);
+    runtime_.Pass(3s);
+
+    EXPECT_EQ(orders_, 3) << "the new leader says where its callback is to go";
+    EXPECT_EQ(order_->first.headers.at(1), token);
+    EXPECT_EQ(Status(), WorkerStatus::kOnline);
+}
+
 }  // namespace
 }  // namespace takt::internal
