@@ -52,6 +52,7 @@ void ExecutorChecker::OnCommit(const Batch& batch, const std::vector<RowMove>& m
             const Duration own = after.task->timeout;
             attempts_[TokenText(after.token)] = {
                 .ref = {after.id, after.attempt, after.token},
+                .epoch = batch.term.epoch,
                 .timeout = own > Duration(0) ? own : config.timeout};
         }
     }
@@ -116,14 +117,17 @@ bool ExecutorChecker::WasDoubted(const Attempt& attempt, const WorkerId& worker)
     return at != doubted_.end() && at->second + kDismissal >= attempt.sent_at;
 }
 
-// Its time begins with its order, and anew with each leader.
+// Its time begins with its order. A leader that takes it over gives it all of its time anew, from the
+// beginning of its term: an order that the one before left may be sent once more much later, when
+// nobody answered it, and gains no time by that.
 bool ExecutorChecker::HadEndedInTime(const Attempt& attempt, std::uint64_t epoch) const {
     const auto in_term = attempt.terms.find(epoch);
     const auto term = terms_.find(epoch);
     if (in_term == attempt.terms.end() || term == terms_.end()) return false;
     const auto& [ordered, told, arrived] = in_term->second;
+    const Steady began = attempt.epoch == epoch ? ordered.value_or(term->second) : term->second;
     if (!told || (attempt.call_failed && *attempt.call_failed <= *told)) return false;
-    return *told + kSlack < ordered.value_or(term->second) + Micros(attempt.timeout);
+    return *told + kSlack < began + Micros(attempt.timeout);
 }
 
 // --- Orders and callbacks -----------------------------------------------------------------------

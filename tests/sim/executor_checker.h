@@ -74,6 +74,7 @@ class ExecutorChecker {
     };
     struct Attempt {
         AttemptRef ref;
+        std::uint64_t epoch = 0;  // Of the leader that gave it.
         Duration timeout{};
         std::vector<Said> said;
         std::optional<Steady>
